@@ -1,6 +1,7 @@
 //! The conformance suite on the transforms of every path of the CPU and on those of the plain definition; wrong transforms
 //! do not pass.
 
+use ciphermill_testing::available;
 use std::sync::Arc;
 
 use ciphermill_bfv::conformance::{Case, ConformanceError, FULL_SETS, Suite};
@@ -16,11 +17,7 @@ fn every_path_of_the_cpu_conforms_to_the_definition() {
     let sizes = |name| suite.cases().iter().filter(|case| case.parameters().name.starts_with(name)).count();
     assert!(SET_NAMES.iter().all(|name| sizes(*name) > 0));
     assert!(FULL_SETS.contains(&CHAM_PAPER) && sizes(CHAM_PAPER) == 2);
-    for isa in Isa::ALL {
-        if !isa.is_available() {
-            println!("not run: the {isa} path, which this CPU lacks");
-            continue;
-        }
+    for isa in available(Isa::ALL, |isa| isa.is_available()) {
         let provider: Arc<dyn NttProvider> = Arc::new(CpuNttProvider::new(isa));
         suite.check(&provider, isa).unwrap_or_else(|error| panic!("{isa}: {error}"));
     }

@@ -2,6 +2,7 @@
 
 use ciphermill_bigint::reference::big;
 use ciphermill_bigint::{BigIntError, Exponents, IntegerBatch, OddModulus, Path, Residues, WeightMatrix, limbs};
+use ciphermill_testing::available;
 use crypto_bigint::BoxedUint;
 use num_bigint::BigUint;
 use proptest::prelude::*;
@@ -54,13 +55,9 @@ fn moduli() -> [BoxedUint; 2] {
     })
 }
 
-/// Both rings on all paths; paths that cannot run are named.
+/// Both rings on all paths of this CPU.
 fn rings(mut test: impl FnMut(&OddModulus)) {
-    for path in Path::ALL {
-        if !path.is_available() {
-            println!("not run: the path {path}, which the CPU lacks");
-            continue;
-        }
+    for path in available(Path::ALL, |path| path.is_available()) {
         for n in moduli() {
             test(&OddModulus::new(&n, path).unwrap());
             test(&OddModulus::square_of(&n, path).unwrap());

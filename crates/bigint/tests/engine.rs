@@ -5,6 +5,7 @@ use ciphermill_bigint::{
     BigIntError, CpuEngine, EngineError, EngineModulus, Exponents, IntegerBatch, MAX_EXPONENT_BITS, ModExpEngine,
     OddModulus, Path, limbs, reference,
 };
+use ciphermill_testing::available;
 use num_bigint::BigUint;
 
 /// 2^bits − 105, or its odd part.
@@ -15,13 +16,8 @@ fn modulus(bits: u32) -> Vec<u64> {
 }
 
 fn engines() -> impl Iterator<Item = CpuEngine> {
-    Path::ALL.into_iter().filter_map(|path| {
-        let engine = CpuEngine::new(path).ok();
-        if engine.is_none() {
-            println!("not run: the path {path}, which the CPU lacks");
-        }
-        engine
-    })
+    let paths = available(Path::ALL, |path| path.is_available());
+    paths.into_iter().map(|path| CpuEngine::new(path).expect("an available path"))
 }
 
 fn values(limbs: usize, count: usize, seed: u64) -> IntegerBatch {

@@ -3,18 +3,15 @@
 
 use ciphermill_bigint::reference::big;
 use ciphermill_bigint::{CpuEngine, EngineModulus, Exponents, IntegerBatch, ModExpEngine, OddModulus, Path, limbs};
+use ciphermill_testing::available;
 use num_bigint::BigUint;
 use proptest::prelude::*;
 
 const SINGLE_LANE: [Path; 3] = [Path::Portable, Path::Adx, Path::IfmaSingle];
 
-/// The single-lane paths of this CPU; says which ones it cannot run.
+/// The single-lane paths of this CPU.
 fn paths() -> Vec<Path> {
-    let (can, cannot): (Vec<_>, Vec<_>) = SINGLE_LANE.into_iter().partition(|path| path.is_available());
-    for path in cannot {
-        eprintln!("not run: the path {path}, which the CPU lacks");
-    }
-    can
+    available(SINGLE_LANE, |path| path.is_available())
 }
 
 fn small(value: &BigUint, limbs: usize) -> Vec<u64> {

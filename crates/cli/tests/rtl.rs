@@ -5,6 +5,7 @@
 mod serve_support;
 mod support;
 
+use ciphermill_testing::{Need, not_run};
 use support::{Bench, Ran};
 
 /// Runs a command; the words of `line` are its arguments.
@@ -17,17 +18,13 @@ fn run(bench: &Bench, line: &str) -> Ran {
 #[cfg(not(feature = "rtl"))]
 #[test]
 fn without_the_feature_the_engine_is_unknown() {
-    use std::io::Write as _;
     run(&Bench::new(), "paillier encrypt --public-key p.pub --value 1 --engine rtl --out x.ct")
         .usage(&["rtl", "possible values: cpu"]);
-    // Around the capture of tests, so that a run without the feature names them.
-    let skipped = "skipped: the command's tests of the engine rtl: they need --features ciphermill/rtl and Verilator\n";
-    let _ = std::io::stderr().write_all(skipped.as_bytes());
+    not_run(Need::Rtl, "the command's tests of the engine rtl: use --features ciphermill/rtl");
 }
 
 #[cfg(feature = "rtl")]
 mod with_the_feature {
-    use std::io::Write as _;
     use std::time::{Duration, Instant};
 
     use super::*;
@@ -41,8 +38,7 @@ mod with_the_feature {
             Some(names) => names.split(',').any(unit),
         };
         if !built {
-            let skipped = format!("skipped: {test}: CIPHERMILL_HW leaves out mod_exp of 1024 bits\n");
-            let _ = std::io::stderr().write_all(skipped.as_bytes());
+            not_run(Need::Rtl, format_args!("{test}: CIPHERMILL_HW leaves out mod_exp of 1024 bits"));
             return None;
         }
         let bench = Bench::new();

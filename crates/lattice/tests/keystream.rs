@@ -105,7 +105,7 @@ fn mask_streams_are_the_keystream_of_their_seed() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_forked_child_draws_other_values() {
-    use crate::fork::in_forked_child;
+    use ciphermill_testing::in_forked_child;
 
     let generator = || Csprng::from_secret(&SecretSeed::from_bytes([8; 32]), 1);
     let mut parent = generator();

@@ -6,7 +6,6 @@ mod fft_products;
 mod fft_reference32;
 mod fft_support;
 mod flint;
-#[path = "support/fork.rs"]
 #[cfg(target_os = "linux")]
 mod fork;
 mod low_weight;

@@ -1,5 +1,6 @@
 //! The Goldilocks transforms, on every path of this CPU, against their plain definitions.
 
+use ciphermill_testing::available;
 use std::sync::Arc;
 
 use ciphermill_math::goldilocks::{MODULUS, reference as field};
@@ -7,12 +8,9 @@ use ciphermill_math::ntt::{GoldilocksNtt, NttEngine, NttError, goldilocks_engine
 use ciphermill_math::{EngineKind, Isa};
 use proptest::prelude::*;
 
-/// Paths to test. The output names the paths that cannot run.
+/// The paths of this CPU.
 fn paths() -> Vec<Isa> {
-    for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
-        println!("not run: {isa}, which the CPU lacks");
-    }
-    Isa::available().collect()
+    available(Isa::ALL, |isa| isa.is_available())
 }
 
 fn words(seed: u64, count: usize) -> Vec<u64> {

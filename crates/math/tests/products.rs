@@ -6,6 +6,7 @@ use ciphermill_math::products::{
     VectorBlock, reference,
 };
 use ciphermill_math::{CoefficientSource, Isa, Modulus};
+use ciphermill_testing::available;
 
 struct Random(u64);
 
@@ -25,13 +26,8 @@ impl Random {
     }
 }
 
-fn paths() -> impl Iterator<Item = Isa> {
-    Isa::ALL.into_iter().filter(|isa| {
-        if !isa.is_available() {
-            println!("not run: {isa}, which the CPU lacks");
-        }
-        isa.is_available()
-    })
+fn paths() -> Vec<Isa> {
+    available(Isa::ALL, |isa| isa.is_available())
 }
 
 /// Moduli at the ends of the ranges of the kernels.

@@ -5,9 +5,6 @@ mod encryption;
 mod engine;
 mod evaluation;
 mod fixed_point;
-#[path = "../../math/tests/support/fork.rs"]
-#[cfg(target_os = "linux")]
-mod fork;
 mod host;
 mod host_hostile;
 mod host_support;

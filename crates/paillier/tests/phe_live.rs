@@ -1,8 +1,8 @@
 //! Ciphertexts that cross between this crate and a running `phe`, in both directions, under fresh keys.
 //!
-//! `phe` runs in the Python environment that `scripts/setup.sh test` makes. Without it these tests say so and skip, unless
-//! `CIPHERMILL_REQUIRE_PYTHON=1` is set, as `make test` does.
+//! `phe` runs in the Python environment that `scripts/setup.sh test` makes. Without it these tests are reported as not run.
 
+use ciphermill_testing::{Need, not_run};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -33,9 +33,7 @@ impl Phe {
             .status()
             .is_ok_and(|status| status.success());
         if !usable {
-            let message = format!("{} with phe is not there (scripts/setup.sh test makes it)", python.display());
-            assert!(std::env::var_os("CIPHERMILL_REQUIRE_PYTHON").is_none_or(|v| v != "1"), "{message}");
-            println!("skipped: {message}");
+            not_run(Need::Python, "comparison with a running phe: .venv has no phe; use `make setup`");
             return None;
         }
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/live_phe.py");

@@ -1,9 +1,9 @@
 //! Blinding factors made ahead, and the effect of a fork on them.
 
-#[cfg(target_os = "linux")]
-use crate::fork::in_forked_child;
 use crate::support::{INSECURE, key, keys_on_paths, other_key, rng};
 use ciphermill_paillier::{Blinding, BlindingPool, PaillierError, PlaintextVector};
+#[cfg(target_os = "linux")]
+use ciphermill_testing::in_forked_child;
 
 #[test]
 fn factors_are_used_once() {

@@ -1,5 +1,6 @@
 //! The conformance suite of the kernel seam on the CPU engines, against a slow engine made of the reference definitions.
 
+use ciphermill_testing::available;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -160,11 +161,7 @@ impl PreparedKey for SlowKey {
 #[test]
 fn cpu_engines_conform_to_the_definition() {
     let suite = Suite::new(&SlowEngine).expect("the definition conforms to itself");
-    for isa in Isa::ALL {
-        if !isa.is_available() {
-            println!("not run: the {isa} path, which this CPU lacks");
-            continue;
-        }
+    for isa in available(Isa::ALL, |isa| isa.is_available()) {
         for backend in [Backend::Fft, Backend::Ntt] {
             let engine = CpuEngine::on(isa, backend);
             let agreement = |torus| match (backend, torus) {

@@ -1,6 +1,7 @@
 //! The paper's dimensions in full, on every path of this CPU and both back ends: Table 5's product, and the conformance
 //! suite's case of full n against the exact NTT.
 
+use ciphermill_testing::available;
 use std::time::Instant;
 
 use ciphermill_lattice::{Csprng, SecretSeed};
@@ -18,11 +19,7 @@ fn products_and_conformance_at_the_papers_dimensions() {
     println!("keys: {:.1} s", start.elapsed().as_secs_f64());
     let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([81; 32]), 0);
     let mut outputs: Vec<(CpuEngine, Backend, Vec<Ciphertext>)> = Vec::new();
-    for isa in Isa::ALL {
-        if !isa.is_available() {
-            println!("not run: the {isa} path, which this CPU lacks");
-            continue;
-        }
+    for isa in available(Isa::ALL, |isa| isa.is_available()) {
         for backend in [Backend::Fft, Backend::Ntt] {
             let engine = CpuEngine::on(isa, backend);
             let start = Instant::now();

@@ -41,9 +41,7 @@ fn distance<T: Torus>(lhs: &[T], rhs: &[T]) -> f64 {
 }
 
 fn unavailable_paths() {
-    for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
-        println!("not run: the {isa} path, which this CPU lacks");
-    }
+    ciphermill_testing::available(Isa::ALL, |isa| isa.is_available());
 }
 
 /// The phases of fast and schoolbook external products agree within `bound`; an exact back end gives equal bits.

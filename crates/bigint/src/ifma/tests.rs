@@ -1,3 +1,4 @@
+use ciphermill_testing::{Need, not_run};
 use num_bigint::BigUint;
 
 use super::*;
@@ -9,7 +10,7 @@ use ciphermill_math::memory::AlignedWords;
 fn available() -> bool {
     let available = Isa::Avx512.has_ifma();
     if !available {
-        println!("not run: this CPU has no AVX-512 IFMA");
+        not_run(Need::Cpu, "AVX-512 with IFMA");
     }
     available
 }

@@ -1,5 +1,6 @@
 //! GMP, through gmpy2 in a separate process, as an oracle.
 
+use ciphermill_testing::{Need, not_run};
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -18,8 +19,7 @@ pub(crate) struct Gmp {
 }
 
 impl Gmp {
-    /// Starts it with the Python of `.venv`. Where that has no gmpy2, `None` after a line that says so, or, if
-    /// `CIPHERMILL_REQUIRE_PYTHON` is set as `make test` does, a panic.
+    /// Starts it with the Python of `.venv`; `None`, and a report, if that has no gmpy2.
     pub(crate) fn start() -> Option<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let python = root.join(".venv/bin/python");
@@ -29,12 +29,7 @@ impl Gmp {
             .status()
             .is_ok_and(|status| status.success());
         if !has_gmpy2 {
-            assert!(
-                std::env::var_os("CIPHERMILL_REQUIRE_PYTHON").is_none_or(|value| value.is_empty()),
-                "{} has no gmpy2; scripts/setup.sh test installs it",
-                python.display()
-            );
-            println!("skipped: comparison with GMP, as .venv has no gmpy2; `make setup` installs it");
+            not_run(Need::Python, "comparison with GMP: .venv has no gmpy2; use `make setup`");
             return None;
         }
         let script = root.join("crates/bigint/tests/support/gmp_oracle.py");

@@ -1,16 +1,17 @@
 //! The guest as the test sees it: its location, its run and its report.
 
+use ciphermill_testing::{Need, not_run};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A guest that takes longer hangs, unless CIPHERMILL_GUEST_SECONDS says otherwise: QEMU emulates every instruction, so
 /// that other load on the machine slows it down. On two free cores it takes less than half of it.
@@ -55,8 +56,7 @@ pub struct Report {
 }
 
 impl Guest {
-    /// The guest that `scripts/setup.sh guest` made. Without one the test reports it in one line and is skipped. For root,
-    /// the test fails instead.
+    /// The guest that `scripts/setup.sh guest` made; `None`, and a report, without one.
     pub fn find() -> Option<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let made = fs::read(root.join(".tools/guest/built-by")).is_ok_and(|by| by == BUILD);
@@ -66,10 +66,7 @@ impl Guest {
         }
         let what =
             if qemu { "the guest is not made, or by another version of its script" } else { "QEMU is not installed" };
-        assert!(!geteuid().is_root(), "{what}: run scripts/setup.sh guest");
-        // Past the harness, which swallows what a passing test prints.
-        let line = format!("skipped: Linux end to end: {what}; scripts/setup.sh guest says what it needs\n");
-        std::io::stderr().write_all(line.as_bytes()).expect("standard error");
+        not_run(Need::Guest, format_args!("Linux end to end: {what}; use scripts/setup.sh guest"));
         None
     }
 

@@ -1,6 +1,7 @@
 //! Random numbers for the tests: a fixed seed, and a fresh one that is printed. And how many of them.
 
 use ciphermill_cosim::{Configuration, configurations};
+use ciphermill_testing::{Need, not_run};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -72,6 +73,9 @@ pub(crate) fn each_at_once(unit: &str, test: impl Fn(&'static Configuration) + S
 fn built(unit: &str) -> Vec<&'static Configuration> {
     let built: Vec<_> = configurations(unit).collect();
     assert!(!built.is_empty() || some_units_only(), "no configuration of {unit} was built");
+    if built.is_empty() {
+        not_run(Need::Rtl, format_args!("{unit}: CIPHERMILL_HW leaves it out"));
+    }
     built
 }
 
@@ -81,7 +85,7 @@ pub(crate) fn with(unit: &str, parameter: &str, value: i64) -> Option<&'static C
     let found = configurations(unit).find(|configuration| configuration.parameter(parameter) == value);
     assert!(found.is_some() || some_units_only(), "no configuration of {unit} with {parameter} = {value} was built");
     if found.is_none() {
-        println!("skipped: {unit} with {parameter} = {value}: CIPHERMILL_HW leaves it out");
+        not_run(Need::Rtl, format_args!("{unit} with {parameter} = {value}: CIPHERMILL_HW leaves it out"));
     }
     found
 }

@@ -2,16 +2,11 @@ use super::{Automorphism, AutomorphismError, AutomorphismWord, SpectrumAutomorph
 use crate::Isa;
 use crate::modulus::ntt_primes;
 use crate::ntt::{NttEngine, Prime32Ntt, PrimeNtt, goldilocks_engine};
+use ciphermill_testing::available;
 
-/// The paths of this CPU. The test's output names the paths that it lacks.
-fn paths() -> impl Iterator<Item = Isa> {
-    Isa::ALL.into_iter().filter(|isa| {
-        let available = isa.is_available();
-        if !available {
-            println!("not run: {isa}, which the CPU lacks");
-        }
-        available
-    })
+/// The paths of this CPU.
+fn paths() -> Vec<Isa> {
+    available(Isa::ALL, |isa| isa.is_available())
 }
 
 fn words(seed: u64, len: usize, modulus: Option<u64>) -> Vec<u64> {

@@ -1,18 +1,13 @@
 use super::{PointwiseError, PointwiseKernels, PointwiseWord};
 use crate::modulus::ntt_primes;
 use crate::{Isa, Modulus};
+use ciphermill_testing::{Need, available, not_run};
 
-fn paths() -> impl Iterator<Item = Isa> {
-    Isa::ALL.into_iter().filter(|isa| {
-        let available = isa.is_available();
-        if !available {
-            println!("not run: {isa}, which the CPU lacks");
-        }
-        if *isa == Isa::Avx512 && available && !isa.has_ifma() {
-            println!("not run: {isa} with IFMA, which the CPU lacks");
-        }
-        available
-    })
+fn paths() -> Vec<Isa> {
+    if Isa::Avx512.is_available() && !Isa::Avx512.has_ifma() {
+        not_run(Need::Cpu, "AVX-512 with IFMA");
+    }
+    available(Isa::ALL, |isa| isa.is_available())
 }
 
 /// The greatest prime of each length from `least` to `greatest` bits, whether or not it has roots of unity.

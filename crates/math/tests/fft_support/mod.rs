@@ -7,12 +7,9 @@ pub(crate) fn sizes() -> impl Iterator<Item = usize> {
     (4..=17).map(|log2| 1 << log2)
 }
 
-/// The paths that this CPU can run; says on the test's output which ones it cannot.
+/// The paths of this CPU.
 pub(crate) fn paths() -> Vec<Isa> {
-    for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
-        println!("path {isa} NOT RUN: this CPU does not offer it");
-    }
-    Isa::available().collect()
+    ciphermill_testing::available(Isa::ALL, |isa| isa.is_available())
 }
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).

@@ -63,12 +63,10 @@ pub fn rng(seed: u8) -> Csprng {
     Csprng::from_seed([seed; 32])
 }
 
-/// The test key of a size on every path that this CPU can run; says which it cannot.
+/// The test key of a size on every path that this CPU can run.
 pub fn keys_on_paths(bits: u32) -> Vec<SecretKey> {
-    for path in Path::ALL.into_iter().filter(|path| !path.is_available()) {
-        eprintln!("not run: the path {path}, which the CPU lacks");
-    }
-    Path::available().map(|path| key(bits).on_path(path).expect("an available path")).collect()
+    let paths = ciphermill_testing::available(Path::ALL, |path| path.is_available());
+    paths.into_iter().map(|path| key(bits).on_path(path).expect("an available path")).collect()
 }
 
 /// Decryption as Paillier defines it, L(c^λ mod n²)/λ mod n, with its sign.

@@ -34,11 +34,7 @@ fn strategies_agree<T: BackendTorus>(k: usize, size: usize, gadget: Decompositio
         .collect();
     let rotations: Vec<Rotation<'_, T>> =
         inputs.iter().map(|(exponents, accumulator)| Rotation { exponents, accumulator }).collect();
-    for isa in Isa::ALL {
-        if !isa.is_available() {
-            println!("not run: the {isa} path, which this CPU lacks");
-            continue;
-        }
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         for (backend, word) in [
             (Backend::Fft, PackedWord::Fixed48),
             (Backend::Fft, PackedWord::Float64),

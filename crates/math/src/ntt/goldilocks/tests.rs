@@ -5,20 +5,17 @@ use super::GoldilocksNtt;
 use crate::goldilocks::{MODULUS, reduce_u64, reference as field};
 use crate::ntt::{NttEngine, reference};
 use crate::{BalancedDigit, CoefficientSource, Isa, SourceView};
+use ciphermill_testing::{Need, available, not_run};
 
 /// Every kernel that this CPU can run at this N, including AVX-512 without IFMA. The output names the other kernels.
 fn engines(n: usize) -> Vec<(String, GoldilocksNtt)> {
     let mut engines = Vec::new();
-    for isa in Isa::ALL {
-        if !isa.is_available() {
-            println!("not run: {isa}, which the CPU lacks");
-            continue;
-        }
+    for isa in available(Isa::ALL, |isa| isa.is_available()) {
         engines.push((isa.to_string(), GoldilocksNtt::with_kernels(n, isa, false).unwrap()));
         if isa.has_ifma() {
             engines.push((format!("{isa} with IFMA"), GoldilocksNtt::with_kernels(n, isa, true).unwrap()));
         } else if isa == Isa::Avx512 {
-            println!("not run: {isa} with IFMA, which the CPU lacks");
+            not_run(Need::Cpu, "AVX-512 with IFMA");
         }
     }
     engines

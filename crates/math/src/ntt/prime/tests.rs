@@ -1,5 +1,6 @@
 //! Spectra against the golden model, entry by entry, which needs their private order.
 
+use ciphermill_testing::{Need, available, not_run};
 use proptest::prelude::*;
 
 use super::{KERNELS_64, Kernels, PrimeNtt};
@@ -65,11 +66,9 @@ fn sorted(engine: &PrimeNtt, spectrum: &[u64]) -> Vec<u64> {
 
 #[test]
 fn spectra_equal_the_golden_model_and_come_back() {
-    for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
-        println!("not run: {isa}, which the CPU lacks");
-    }
+    available(Isa::ALL, |isa| isa.is_available());
     if !Isa::best().has_ifma() {
-        println!("not run: AVX-512 IFMA, which the CPU lacks");
+        not_run(Need::Cpu, "AVX-512 with IFMA");
     }
     for log_n in 4..=17 {
         let n = 1 << log_n;

@@ -1,5 +1,6 @@
 //! Every kernel that this CPU can run, word for word, against the plain definition.
 
+use ciphermill_testing::{Need, available, not_run};
 use proptest::prelude::*;
 
 use super::Prime32Ntt;
@@ -10,14 +11,12 @@ use crate::{BalancedDigit, CoefficientSource, Isa, SourceView};
 
 /// Paths to test, with and without IFMA. The output names the paths that cannot run.
 fn paths() -> Vec<(Isa, bool)> {
-    for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
-        println!("not run: {isa}, which the CPU lacks");
-    }
     let ifma = Isa::best().has_ifma();
     if !ifma {
-        println!("not run: avx512 with IFMA, which the CPU lacks");
+        not_run(Need::Cpu, "AVX-512 with IFMA");
     }
-    Isa::available().map(|isa| (isa, false)).chain(ifma.then_some((Isa::Avx512, true))).collect()
+    let paths = available(Isa::ALL, |isa| isa.is_available());
+    paths.into_iter().map(|isa| (isa, false)).chain(ifma.then_some((Isa::Avx512, true))).collect()
 }
 
 /// The largest primes of 31, 30 and 29 bits, the smallest of all, and published ones.

@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn operations_hold_their_ranges_at_the_ends() {
         if !crate::Isa::Avx512.has_ifma() {
-            println!("not run: avx512 with IFMA, which the CPU lacks");
+            ciphermill_testing::not_run(ciphermill_testing::Need::Cpu, "AVX-512 with IFMA");
             return;
         }
         const DELTA: i64 = 1 << 39;
