@@ -11,7 +11,6 @@ are named at the end as well.
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time

@@ -46,7 +46,7 @@ pub struct DeviceSettings {
     pub max_program_duration: Option<Duration>,
     /// The size limit of an object, in bytes.
     pub max_object_bytes: Option<u64>,
-    /// Memory for loaded keys and for what is prepared under them, in bytes.
+    /// Memory for loaded keys and prepared operands, in bytes.
     pub key_memory: Option<u64>,
     /// For some spaces, bytes of it that other spaces never take away.
     pub key_memory_floors: BTreeMap<SpaceId, u64>,

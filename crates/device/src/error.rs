@@ -161,7 +161,7 @@ impl From<HandlerError> for DeviceError {
     }
 }
 
-/// Why there is no memory for a key, or for what an instruction prepares under it.
+/// Errors of the memory for keys and prepared operands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyMemoryError {
@@ -246,7 +246,7 @@ pub enum RunError {
         /// The time that loading took until then.
         took: Duration,
     },
-    /// There is no memory for the key, or for what an instruction prepares under it.
+    /// The key, or an operand prepared under it, got no memory.
     #[error("key {key}: {source}")]
     KeyMemory {
         /// The Key ID.

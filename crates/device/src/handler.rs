@@ -58,10 +58,10 @@ pub struct TypeDescriptor {
 pub trait KeyShape: Any + Send + Sync + fmt::Debug {}
 impl<T: Any + Send + Sync + fmt::Debug> KeyShape for T {}
 
-/// A key in the form that instructions use (transformed, checked, whole), or what was prepared under one. Downcast it with
+/// A key in the form that instructions use (transformed, checked, whole), or an operand prepared under one. Downcast it with
 /// [`Any`].
 pub trait KeyContext: Any + Send + Sync {
-    /// Memory that it occupies, in bytes, with all that it alone keeps alive.
+    /// Memory that it occupies, in bytes, with the objects that only it keeps alive.
     fn memory_bytes(&self) -> u64;
 }
 
@@ -205,7 +205,7 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
     fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError>;
 }
 
-/// An instruction, and all that it computes with.
+/// An instruction with its operands, its key and its prepared operands.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The instruction.

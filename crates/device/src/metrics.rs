@@ -52,7 +52,7 @@ pub struct SpaceMetrics {
     pub used: SpaceLimits,
 }
 
-/// The memory of loaded keys, and of what was prepared under them.
+/// Memory of loaded keys and prepared operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyMemoryUsage {
     /// Bytes that may be in use.

@@ -1,4 +1,4 @@
-//! What each fuzz target does with an input.
+//! Bodies of the fuzz targets.
 //!
 //! A body panics if the input breaks something that must hold for every input. The bodies stand with the tests of their
 //! crates, which replay the committed inputs with mutations. `fuzz/` links each to libFuzzer. The test of this crate runs
@@ -34,7 +34,7 @@ invariants! {
 pub struct Target {
     /// Its name: that of the program, and of the folder of its inputs.
     pub name: &'static str,
-    /// What it does with an input.
+    /// Runs it on one input.
     pub body: fn(&[u8]),
 }
 
@@ -80,7 +80,7 @@ targets! {
     nvme_pdu: |data| {
         nvme::nvme_pdu(data);
     };
-    /// Streams of instructions for the host of Paillier's accelerators; what can be read is executed.
+    /// Streams of instructions for the host of Paillier's accelerators; every readable instruction is executed.
     paillier_host: |data| {
         paillier::paillier_host(data);
     };

@@ -72,7 +72,7 @@ impl FileStorage {
 }
 
 /// Opens the file at `path` for reading and writing, and creates it, for its owner alone, if it does not exist. A symbolic link
-/// is refused: who may write to the directory could have it lead to a file that only this process may write.
+/// is refused: a user who may write to the directory could point it at a file that only this process may write.
 ///
 /// # Errors
 /// From the operating system.

@@ -225,7 +225,7 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// take writes, which are lost when it is closed. A storage without a place is always there.
     ///
     /// # Errors
-    /// [`StorageError::Gone`]; [`StorageError::Io`] when the operating system does not tell.
+    /// [`StorageError::Gone`]; [`StorageError::Io`] if the operating system returns an error.
     fn check_place(&self) -> Result<(), StorageError> {
         Ok(())
     }
@@ -288,7 +288,7 @@ pub enum StorageError {
         source: Arc<io::Error>,
     },
     /// The file that is open is no longer the one at its path.
-    #[error("{} {what} while it was open; what is written now would be lost: put it back and reopen the store", path.display())]
+    #[error("{} {what} while it was open; further writes would be lost: put it back and reopen the store", path.display())]
     Gone {
         /// The path under which it was opened.
         path: PathBuf,

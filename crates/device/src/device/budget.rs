@@ -1,4 +1,4 @@
-//! The memory of loaded keys and of what is prepared under them: one budget for all spaces.
+//! The memory of loaded keys and prepared operands: one budget for all spaces.
 //!
 //! Memory is reserved before it is used, at its peak, and given back when the last user of an object drops it. Objects stay
 //! after their use until others need room; the least recently used goes first.
@@ -25,7 +25,7 @@ pub(super) type KeyName = (SpaceId, TypeCode, KeyId);
 pub(super) enum Name {
     /// A key in the form for computing.
     Key(KeyName),
-    /// What a handler prepared under a key, by the register of its source.
+    /// An operand that a handler prepared under a key, by the register of its source.
     Prepared(KeyName, VrId),
 }
 
@@ -64,7 +64,7 @@ struct State {
     clock: u64,
     kept: HashMap<Name, Kept>,
     making: HashSet<Name>,
-    /// Counts and times since the device was opened; what is in use now is not kept here.
+    /// Counts and times since the device was opened; the memory in use is not kept here.
     counts: KeyMemoryUsage,
 }
 
@@ -155,7 +155,7 @@ impl Reservation {
         Ok(Held { value, reservation: self })
     }
 
-    /// Gives back what is above `bytes`.
+    /// Gives back the surplus above `bytes`.
     fn shrink(&mut self, bytes: u64) {
         let surplus = self.bytes.saturating_sub(bytes);
         if surplus == 0 {
@@ -173,7 +173,7 @@ impl Drop for Reservation {
     }
 }
 
-/// What a request finds.
+/// Result of a request.
 pub(super) enum Found {
     /// The object.
     Ready(Use),
@@ -181,7 +181,7 @@ pub(super) enum Found {
     Missing(Making),
 }
 
-/// The right to make an object; others that want it wait. Ends when dropped.
+/// The right to make an object; other requests for it wait. Ends when dropped.
 pub(super) struct Making {
     budget: Budget,
     name: Name,
@@ -250,7 +250,7 @@ impl Budget {
         Ok(Found::Missing(Making { budget: self.clone(), name, versions: versions.to_vec() }))
     }
 
-    /// Whether the object is there, made from these versions.
+    /// Whether the object is kept, made from these versions.
     pub(super) fn holds(&self, name: Name, versions: &[u64]) -> bool {
         self.0.lock().kept.get(&name).is_some_and(|kept| kept.versions == versions)
     }
@@ -306,12 +306,12 @@ impl Budget {
         }
     }
 
-    /// Drops a key and all that was prepared under it, because one of its objects changed. Running programs keep them.
+    /// Drops a key and its prepared operands, because one of its objects changed. Running programs keep them.
     pub(super) fn forget_key(&self, key: KeyName) {
         self.forget(|name| name.key() == key);
     }
 
-    /// Drops what was prepared from a register, because its object changed.
+    /// Drops the operands prepared from a register, because its object changed.
     pub(super) fn forget_prepared(&self, space: SpaceId, id: VrId) {
         self.forget(|name| matches!(name, Name::Prepared(key, from) if key.0 == space && from == id));
     }
@@ -324,7 +324,7 @@ impl Budget {
         drop(dropped);
     }
 
-    /// What is in use, and what happened so far.
+    /// Memory in use, and counts since the device was opened.
     pub(super) fn usage(&self) -> KeyMemoryUsage {
         let state = self.0.lock();
         let keys = state.kept.keys().filter(|name| matches!(name, Name::Key(_))).count() as u64;
@@ -430,7 +430,7 @@ impl State {
         own.saturating_add(kept.bytes()) > limits.floor(space)
     }
 
-    /// Whether the request could have its memory if no program ran: others keep what they have up to their floors.
+    /// Whether the request could have its memory if no program ran: other spaces keep their objects up to their floors.
     fn could_fit(&self, limits: &KeyMemory, space: SpaceId, bytes: u64) -> bool {
         let others = self.by_space.iter().filter(|(other, _)| **other != space);
         let kept: u64 = others.map(|(other, own)| limits.floor(*other).min(*own)).sum();
@@ -438,7 +438,7 @@ impl State {
     }
 
     /// Idle objects that may make room of `bytes` for `space`, least recently used first; `None` if they do not suffice.
-    /// Of another space, its most recently used objects stay, as far as they and all that it has in use are within its
+    /// Another space keeps its objects in use, and its most recently used idle objects as far as all of these fit in its
     /// floor.
     fn victims(
         &self,
@@ -475,244 +475,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::{
-        sync::atomic::{AtomicU64, Ordering},
-        thread,
-    };
-
-    const A: SpaceId = SpaceId(1);
-    const B: SpaceId = SpaceId(2);
-    const SOON: Duration = Duration::from_millis(20);
-    const LATE: Duration = Duration::from_secs(60);
-
-    /// An object that says how many bytes it occupies.
-    struct Claims(u64);
-
-    impl KeyContext for Claims {
-        fn memory_bytes(&self) -> u64 {
-            self.0
-        }
-    }
-
-    fn name(space: SpaceId, key: u32) -> Name {
-        Name::Key((space, TypeCode(2), KeyId(key)))
-    }
-
-    fn budget(bytes: u64, floors: &[(SpaceId, u64)]) -> Budget {
-        Budget::new(KeyMemory { bytes, floors: floors.iter().copied().collect(), ..KeyMemory::default() })
-    }
-
-    /// A key of `bytes`, which takes `peak` while it is made.
-    fn load(budget: &Budget, name: Name, peak: u64, bytes: u64, wait: Duration) -> Result<Use, KeyMemoryError> {
-        let deadline = Instant::now() + wait;
-        match budget.find(name, &[1], false, deadline)? {
-            Found::Ready(held) => Ok(held),
-            Found::Missing(making) => {
-                let reservation = making.reserve(peak, deadline)?;
-                making.keep(Arc::new(Claims(bytes)), reservation)
-            }
-        }
-    }
-
-    #[test]
-    fn keys_beyond_the_budget_push_out_the_least_recently_used() {
-        let budget = budget(30, &[]);
-        for key in 0..100 {
-            drop(load(&budget, name(A, key), 10, 9, SOON).expect("room for three"));
-            assert!(budget.usage().used <= 30);
-            // The first key is used all the time, so it stays.
-            drop(load(&budget, name(A, 0), 10, 9, SOON).expect("kept"));
-        }
-        let usage = budget.usage();
-        assert_eq!((usage.used, usage.keys, usage.loads, usage.evictions), (27, 3, 100, 97));
-    }
-
-    #[test]
-    fn memory_returns_when_the_last_user_is_gone() {
-        let budget = budget(10, &[]);
-        let held = load(&budget, name(A, 0), 10, 10, SOON).expect("room");
-        let refused = load(&budget, name(A, 1), 10, 10, SOON).expect_err("in use");
-        assert!(matches!(refused, KeyMemoryError::Busy { needed: 10, used: 10, limit: 10, .. }), "{refused}");
-        budget.forget_key((A, TypeCode(2), KeyId(0)));
-        assert_eq!((budget.usage().used, budget.usage().keys), (10, 0), "forgotten, and still in use");
-        drop(held);
-        assert_eq!(budget.usage().used, 0);
-        assert!(load(&budget, name(A, 1), 10, 10, SOON).is_ok());
-        let refused = load(&budget, name(A, 2), 11, 1, LATE).expect_err("never fits");
-        assert!(matches!(refused, KeyMemoryError::TooLarge { needed: 11, limit: 10 }), "{refused}");
-    }
-
-    #[test]
-    fn an_object_that_is_larger_than_reserved_needs_the_rest() {
-        let budget = budget(10, &[]);
-        let held = load(&budget, name(A, 0), 2, 6, SOON).expect("the rest is free");
-        assert_eq!((held.held.reservation.bytes, budget.usage().used), (6, 6));
-        assert!(load(&budget, name(A, 1), 2, 5, SOON).is_err(), "the rest is in use");
-        assert_eq!((budget.usage().used, budget.usage().keys), (6, 1), "nothing is left behind");
-    }
-
-    #[test]
-    fn what_was_prepared_goes_with_its_key_and_with_its_register() {
-        let budget = budget(30, &[]);
-        let key = (A, TypeCode(2), KeyId(0));
-        let register = |data| VrId::new(TypeCode(5), KeyId(0), ciphermill_program::DataId(data));
-        let all = || {
-            drop(load(&budget, Name::Key(key), 10, 10, SOON).expect("room"));
-            for data in [1, 2] {
-                drop(load(&budget, Name::Prepared(key, register(data)), 10, 10, SOON).expect("room"));
-            }
-        };
-        all();
-        budget.forget_prepared(B, register(1));
-        assert_eq!(budget.usage().used, 30, "another space");
-        budget.forget_prepared(A, register(1));
-        assert!(budget.holds(Name::Prepared(key, register(2)), &[1]));
-        assert!(!budget.holds(Name::Prepared(key, register(1)), &[1]));
-        all();
-        budget.forget_key(key);
-        assert_eq!((budget.usage().used, budget.usage().keys), (0, 0));
-    }
-
-    #[test]
-    fn a_space_keeps_its_floor_and_gets_it() {
-        let budget = budget(30, &[(A, 20), (B, 10)]);
-        for key in 0..3 {
-            drop(load(&budget, name(A, key), 10, 10, SOON).expect("room"));
-        }
-        // B gets its floor from what A has above its own, and no more.
-        drop(load(&budget, name(B, 0), 10, 10, SOON).expect("within its floor"));
-        assert!(
-            matches!(budget.find(name(A, 0), &[1], false, Instant::now()), Ok(Found::Missing(_))),
-            "the oldest went"
-        );
-        drop(load(&budget, name(B, 1), 10, 10, SOON).expect("in place of its other key"));
-        for key in 1..3 {
-            let found = budget.find(name(A, key), &[1], false, Instant::now());
-            assert!(matches!(found, Ok(Found::Ready(_))), "key {key} is within the floor of its space");
-        }
-    }
-
-    #[test]
-    fn a_waiting_request_within_its_floor_goes_before_others() {
-        let budget = budget(30, &[(A, 20)]);
-        let held: Vec<_> = (0..3).map(|key| load(&budget, name(B, key), 10, 10, SOON).expect("room")).collect();
-        thread::scope(|scope| {
-            let waiting =
-                scope.spawn(|| load(&budget, name(A, 0), 20, 20, LATE).map(|held| held.held.reservation.bytes));
-            while budget.0.lock().promised.is_empty() {
-                thread::yield_now();
-            }
-            let mut held = held.into_iter();
-            drop(held.next());
-            budget.forget_key((B, TypeCode(2), KeyId(0)));
-            assert!(load(&budget, name(B, 4), 10, 10, SOON).is_err(), "promised to the other space");
-            drop(held);
-            assert_eq!(waiting.join().expect("no panic").expect("its turn"), 20);
-        });
-        assert!(budget.0.lock().promised.is_empty());
-    }
-
-    /// A waiter sees at once that an object became idle, though that gives no memory back.
-    #[test]
-    fn a_waiting_request_takes_what_becomes_idle() {
-        let budget = budget(10, &[]);
-        let held = load(&budget, name(A, 0), 10, 10, SOON).expect("room");
-        let begun = Instant::now();
-        thread::scope(|scope| {
-            let waiting = scope.spawn(|| load(&budget, name(A, 1), 10, 10, LATE).map(drop));
-            while budget.usage().used != 10 || budget.0.lock().making.is_empty() {
-                thread::yield_now();
-            }
-            thread::sleep(SOON);
-            drop(held);
-            waiting.join().expect("no panic").expect("its turn");
-        });
-        assert!(begun.elapsed() < LATE, "it slept through the notice");
-        assert_eq!((budget.usage().evictions, budget.usage().waits), (1, 1));
-    }
-
-    #[test]
-    fn what_is_in_use_counts_for_the_floor() {
-        let budget = budget(30, &[(A, 20)]);
-        let _used = load(&budget, name(A, 0), 15, 15, SOON).expect("room");
-        drop(load(&budget, name(A, 1), 10, 10, SOON).expect("room"));
-        // With 15 in use, the idle 10 are above the floor.
-        drop(load(&budget, name(B, 0), 10, 10, SOON).expect("what is above the floor of the other"));
-        assert_eq!(budget.usage().evictions, 1);
-        // And what could never be had is refused at once.
-        let begun = Instant::now();
-        assert!(load(&budget, name(B, 1), 16, 16, LATE).is_err(), "15 of the floor stay");
-        assert!(begun.elapsed() < LATE);
-    }
-
-    /// A key that is in use again and again does not keep another space from its floor.
-    #[test]
-    fn a_hot_key_gives_way_to_a_floor() {
-        let budget = budget(10, &[(A, 10)]);
-        let hot = load(&budget, name(B, 0), 10, 10, SOON).expect("room");
-        thread::scope(|scope| {
-            let waiting = scope.spawn(|| load(&budget, name(A, 0), 10, 10, LATE).map(drop));
-            while budget.0.lock().promised.is_empty() {
-                thread::yield_now();
-            }
-            drop(hot);
-            // Idle for a moment, and not to be had.
-            let again = budget.find(name(B, 0), &[1], false, Instant::now());
-            assert!(!matches!(again, Ok(Found::Ready(_))), "it is wanted");
-            drop(again);
-            waiting.join().expect("no panic").expect("its floor");
-        });
-    }
-
-    #[test]
-    fn one_request_makes_an_object_and_the_others_get_it() {
-        let (budget, made) = (budget(10, &[]), AtomicU64::new(0));
-        thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| match budget.find(name(A, 0), &[1], false, Instant::now() + LATE).expect("in time") {
-                    Found::Ready(held) => assert_eq!(held.held.reservation.bytes, 7),
-                    Found::Missing(making) => {
-                        made.fetch_add(1, Ordering::SeqCst);
-                        let reservation = making.reserve(10, Instant::now()).expect("room");
-                        thread::sleep(SOON);
-                        drop(making.keep(Arc::new(Claims(7)), reservation).expect("as reserved"));
-                    }
-                });
-            }
-        });
-        assert_eq!((made.into_inner(), budget.usage().used), (1, 7));
-        // A new version takes the place of the old one; a failed attempt leaves nothing behind.
-        assert!(matches!(budget.find(name(A, 0), &[2], false, Instant::now()), Ok(Found::Missing(_))));
-        assert_eq!((budget.usage().used, budget.usage().keys), (0, 0));
-        assert!(budget.0.lock().making.is_empty());
-    }
-
-    /// Whatever many threads do, the account agrees with what is held, and no floor is broken.
-    #[test]
-    fn the_account_is_right_under_load() {
-        let budget = budget(100, &[(A, 40), (B, 40)]);
-        thread::scope(|scope| {
-            for thread in 0..4u32 {
-                let budget = &budget;
-                scope.spawn(move || {
-                    let space = if thread % 2 == 0 { A } else { B };
-                    for round in 0..2000u32 {
-                        let key = round.wrapping_mul(2_654_435_761).wrapping_add(thread) >> 16;
-                        let bytes = u64::from(key % 19 + 1);
-                        // Alone in its space but for one other thread, each is within the floor.
-                        drop(load(budget, name(space, key % 23), bytes, bytes, LATE).expect("within its floor"));
-                        if round % 50 == 0 {
-                            budget.forget_key((space, TypeCode(2), KeyId(key % 23)));
-                        }
-                    }
-                });
-            }
-        });
-        let state = budget.0.lock();
-        let held: u64 = state.kept.values().map(|kept| kept.held.reservation.bytes).sum();
-        assert_eq!((state.used, state.by_space.values().sum::<u64>()), (held, held));
-        assert!(held <= 100 && state.making.is_empty() && state.promised.is_empty());
-    }
-}
+mod tests;

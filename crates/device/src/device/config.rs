@@ -30,7 +30,7 @@ pub enum Location {
     Files(StoreFiles),
 }
 
-/// Memory for loaded keys and for what is prepared under them (matrices, handles of engines), for all spaces together.
+/// Memory for loaded keys and prepared operands (matrices, handles of engines), for all spaces together.
 ///
 /// A key takes memory when the first program needs it, and keeps it until others need it: the least recently used goes
 /// first. A program that finds no memory waits, and then fails with [`KeyMemoryError`](crate::KeyMemoryError).
@@ -92,7 +92,7 @@ pub struct DeviceConfig {
     /// Memory for test vectors and matrices as they are stored, kept between instructions, in bytes. Those of the
     /// instructions in work come on top.
     pub test_vector_cache_bytes: u64,
-    /// Memory for loaded keys, and for what is prepared under them.
+    /// Memory for loaded keys and prepared operands.
     pub key_memory: KeyMemory,
     /// The most instructions of a program, at most 65,536.
     pub max_program_instructions: usize,

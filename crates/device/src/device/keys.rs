@@ -1,5 +1,5 @@
-//! Keys in the form for computing, and what is prepared under them: made when first needed, kept while their objects stay
-//! and no other needs the memory.
+//! Loaded keys and prepared operands: made when first needed, kept while their objects stay and no other object needs the
+//! memory.
 
 use super::{
     budget::{Budget, Found, KeyName, Name, Reservation, Use},
@@ -145,7 +145,7 @@ impl Keys {
         Ok(key)
     }
 
-    /// What the handler prepares from the content of `operand` under `key`, unless that is already done.
+    /// The operand that the handler prepares from the content of `operand` under `key`; an existing one is reused.
     pub(super) fn prepared(
         &self,
         asker: &Asker<'_>,
@@ -204,13 +204,13 @@ impl Keys {
         now.checked_add(self.budget.patience()).map_or(asker.end, |patience| patience.min(asker.end))
     }
 
-    /// Drops the shape, the key and all that was prepared under it, because one of the key's objects changed.
+    /// Drops the shape, the key and its prepared operands, because one of the key's objects changed.
     pub(super) fn forget_key(&self, name: KeyName) {
         self.shapes.remove(&name);
         self.budget.forget_key(name);
     }
 
-    /// Drops what was prepared from an object, because it changed.
+    /// Drops the operands prepared from an object, because it changed.
     pub(super) fn forget_prepared(&self, space: SpaceId, id: VrId) {
         self.budget.forget_prepared(space, id);
     }

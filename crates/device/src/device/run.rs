@@ -169,7 +169,7 @@ struct Sizes {
 
 /// The moment until which a run may go on that begins now.
 fn end_of(duration: Duration) -> Instant {
-    /// A year. A longer time is no limit, and could lie beyond what the clock counts.
+    /// A year. A longer time does not limit a run, and could exceed the range of the clock.
     const LONG: Duration = Duration::from_secs(365 * 24 * 3600);
     Instant::now() + duration.min(LONG)
 }
@@ -280,8 +280,8 @@ impl<'a> Run<'a> {
         Ok(key)
     }
 
-    /// What the handler prepares from an operand under the key. It is kept for other runs if the operand is one that the
-    /// store holds, and made for this instruction alone if the program made the operand.
+    /// The operand in the form that the handler prepares under the key. It is kept for other runs if the store holds the
+    /// operand, and made for this instruction alone if the program made the operand.
     fn prepared(
         &self,
         (target, key): (VrId, &Use),

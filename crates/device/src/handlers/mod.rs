@@ -64,10 +64,10 @@ fn downcast<Shape: KeyShape>(shape: Option<&dyn KeyShape>) -> Option<&Shape> {
     shape.and_then(|shape| (shape as &dyn Any).downcast_ref())
 }
 
-/// What an instruction needs besides its operands, in the form that the handler gave it: its key, or what was prepared.
+/// The key or the prepared operand of an instruction, in the handler's own form.
 fn loaded<'a, Loaded: KeyContext>(held: Option<&'a dyn KeyContext>, what: &str) -> Result<&'a Loaded, HandlerError> {
     held.and_then(|held| (held as &dyn Any).downcast_ref())
-        .ok_or_else(|| HandlerError::Engine { what: format!("{what} came without what was loaded for it") })
+        .ok_or_else(|| HandlerError::Engine { what: format!("{what} came without its loaded key") })
 }
 
 /// A scheme's error over content that is being judged.

@@ -263,7 +263,7 @@ impl Store {
         view
     }
 
-    /// Whether this version of an object is the one that its register holds now.
+    /// Whether the register of an object still holds this version.
     pub(crate) fn is_current(&self, object: &StoredObject) -> bool {
         self.get(object.key()).is_ok_and(|now| now.generation() == object.generation())
     }

@@ -1,7 +1,7 @@
 //! The HTTP end point: `/metrics` and `/healthz`, read-only, for few readers.
 //!
-//! Sockets on which nothing is asked keep nobody out: when all places are taken, a newcomer takes that of the oldest
-//! connection, once that had time enough to ask.
+//! Idle sockets do not deny service: when all places are taken, a newcomer takes the place of the oldest connection, once
+//! that connection had time enough to send its request.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
