@@ -12,6 +12,7 @@ mod output;
 mod paillier;
 mod refusals;
 mod serve;
+mod serve_keys;
 mod serve_support;
 mod spellings;
 mod support;

@@ -10,6 +10,9 @@ use crate::support::Bench;
 /// The default name of a host.
 pub(crate) const HOST: &str = "nqn.2026-01.io.github.ciphermill:host";
 
+const SERVE: [&str; 9] =
+    ["serve", "--store", "s", "--listen", "127.0.0.1:0", "--json", "--insecure-params", "--log", "warn"];
+
 /// A server over the store `s`; killed when dropped.
 pub(crate) struct Served {
     child: Child,
@@ -20,9 +23,20 @@ pub(crate) struct Served {
 impl Served {
     /// Starts it and waits until it listens.
     pub(crate) fn start(bench: &Bench, options: &[&str]) -> Self {
-        let arguments =
-            ["serve", "--store", "s", "--listen", "127.0.0.1:0", "--json", "--insecure-params", "--log", "warn"];
-        let mut command: Command = bench.command(arguments.iter().chain(options));
+        Self::of(bench.command(SERVE.iter().chain(options)))
+    }
+
+    /// As [`Served::start`], in a process that may use this much memory for data.
+    pub(crate) fn start_within(bench: &Bench, bytes: u64, options: &[&str]) -> Self {
+        let serve = bench.command(SERVE.iter().chain(options));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -d {} && exec \"$0\" \"$@\"", bytes / 1024)]);
+        shell.arg(serve.get_program()).args(serve.get_args());
+        shell.current_dir(serve.get_current_dir().expect("the bench's directory"));
+        Self::of(shell)
+    }
+
+    fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
         let mut line = String::new();
         let out = child.stdout.take().expect("a pipe");
