@@ -318,7 +318,7 @@ fn small_coefficients_are_lifted_and_shifted() {
     let mut random = Random(3);
     let a: Vec<i16> = (0..64).map(|_| random.word() as i16).collect();
     let wide: Vec<i64> = a.iter().map(|&x| x.into()).collect();
-    for (isa, shift) in paths().flat_map(|isa| (0..130).map(move |shift| (isa, shift))) {
+    for (isa, shift) in paths().into_iter().flat_map(|isa| (0..130).map(move |shift| (isa, shift))) {
         let expected: Vec<u64> = reference::shifted(shift, &wide).iter().map(|&x| p.reduce_signed(x)).collect();
         let source = SmallCoefficients::new(&a, shift, p).on(isa);
         assert_eq!(source.len(), 64);

@@ -140,7 +140,7 @@ fn kernels_check_lengths_themselves() {
     fn constants<W: PointwiseWord>(isa: Isa) -> W::Constants {
         W::constants(Modulus::new(97).expect("a prime"), isa)
     }
-    for isa in paths().filter(|isa| isa.has_ifma()) {
+    for isa in paths().into_iter().filter(|isa| isa.has_ifma()) {
         let refused = |call: &dyn Fn()| {
             let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).expect_err("lengths differ");
             let message = panic.downcast_ref::<String>().cloned();
