@@ -170,6 +170,7 @@ case "${1:-}" in
             want_guest
             want_riscv
             command -v shellcheck >/dev/null || debian shellcheck
+            command -v valgrind >/dev/null || debian valgrind
         fi
         install_lacking
         need_component fmt rustfmt

@@ -20,7 +20,7 @@ not_run() { # not_run WHAT: lists work that this machine cannot do; CIPHERMILL_R
 # the summary then lists. CIPHERMILL_REQUIRE=all fails every test that cannot run in full (crates/testing/src/skip.rs).
 require=python
 if [ "$(id -u)" -eq 0 ]; then
-    require+=,riscv,guest
+    require+=,riscv,guest,valgrind
 elif scripts/setup.sh riscv >/dev/null 2>&1; then
     require+=,riscv
 fi

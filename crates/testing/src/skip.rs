@@ -21,13 +21,16 @@ pub enum Need {
     Rtl,
     /// QEMU and a Linux kernel for the guest.
     Guest,
+    /// Valgrind.
+    Valgrind,
     /// A right or a feature of the operating system, for example root.
     System,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 6] = [Need::Cpu, Need::Python, Need::Riscv, Need::Rtl, Need::Guest, Need::System];
+    pub const ALL: [Need; 7] =
+        [Need::Cpu, Need::Python, Need::Riscv, Need::Rtl, Need::Guest, Need::Valgrind, Need::System];
 
     /// The name in [`REQUIRE_VARIABLE`].
     pub const fn name(self) -> &'static str {
@@ -37,6 +40,7 @@ impl Need {
             Need::Riscv => "riscv",
             Need::Rtl => "rtl",
             Need::Guest => "guest",
+            Need::Valgrind => "valgrind",
             Need::System => "system",
         }
     }
