@@ -10,6 +10,7 @@ mod demo;
 mod hmvp;
 mod output;
 mod paillier;
+mod paths;
 mod refusals;
 mod serve;
 mod serve_keys;

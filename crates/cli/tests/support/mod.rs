@@ -113,6 +113,16 @@ impl Bench {
         Ran::new(output.expect("the binary starts"))
     }
 
+    /// As [`Bench::run`], with a variable of the environment.
+    pub fn run_with<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+        variable: &str,
+        value: &str,
+    ) -> Ran {
+        Ran::new(self.command(arguments).env(variable, value).output().expect("the binary starts"))
+    }
+
     /// The binary in this directory, without the environment's options.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ciphermill"));
