@@ -5,6 +5,7 @@
 mod commands;
 mod device_args;
 mod error;
+mod fault;
 mod inputs;
 mod machine;
 mod output;

@@ -17,3 +17,4 @@ mod serve_keys;
 mod serve_support;
 mod spellings;
 mod support;
+mod wrong_results;

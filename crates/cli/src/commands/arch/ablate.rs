@@ -10,6 +10,7 @@ use ciphermill_arch::report::{
 use super::workload::{array, size};
 use super::{all_correct, number};
 use crate::error::CliError;
+use crate::fault::judged;
 use crate::output;
 
 /// Reproduce the ablation of the RVFHE paper: a base with division, +ISA, +reshuffle, +dataflow, per lane
@@ -58,7 +59,8 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     {
         return Err(CliError::NothingRan { why: why.clone() });
     }
-    let wrong = ablation.sizes.iter().flat_map(|size| &size.stages).filter(|one| one.correct == Some(false)).count();
+    let wrong =
+        ablation.sizes.iter().flat_map(|size| &size.stages).filter(|one| !judged(one.correct != Some(false))).count();
     let experiments = match args.task {
         Task::Ntt => Vec::new(),
         Task::Fft => fft_experiments(&machine, sizes, &FFT_BUTTERFLIES)?,

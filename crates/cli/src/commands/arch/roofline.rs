@@ -10,6 +10,7 @@ use super::descriptions::description;
 use super::pipeline::pipeline_machine;
 use super::workload::{array, size};
 use crate::error::CliError;
+use crate::fault::judged;
 use crate::output;
 
 /// Print the roofline of an array with its runs, or of encrypted matrix-vector products on platforms
@@ -81,7 +82,7 @@ fn of_array(name: &std::path::Path, args: &Args) -> Result<(), CliError> {
     {
         return Err(CliError::NothingRan { why: format!("{workload}: {why}") });
     }
-    let wrong = roofline.points.iter().filter(|point| !point.correct).count();
+    let wrong = roofline.points.iter().filter(|point| !judged(point.correct)).count();
     let mut table = output::table([
         "task",
         "N",

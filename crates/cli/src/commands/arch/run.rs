@@ -8,6 +8,7 @@ use ciphermill_arch::trace::Trace;
 use super::all_correct;
 use super::workload::{MachineArg, WorkloadArgs};
 use crate::error::CliError;
+use crate::fault::judged;
 use crate::output;
 use ciphermill_client::files::{self, PendingFile};
 
@@ -105,5 +106,5 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         machine.core.lanes
     );
     output::result(args.json, &report.records(), &text)?;
-    all_correct(report.lines.iter().filter(|line| !line.correct).count())
+    all_correct(report.lines.iter().filter(|line| !judged(line.correct)).count())
 }

@@ -5,6 +5,7 @@ use ciphermill_arch::report::{Axis, Plan, Sweep, SweepPoint, default_axes, sweep
 use super::workload::{MachineArg, WorkloadArgs};
 use super::{all_correct, number};
 use crate::error::CliError;
+use crate::fault::judged;
 use crate::output::{self, Progress};
 
 /// Vary parameters of an array, one at a time or in every combination, and run a workload on each
@@ -62,7 +63,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     {
         return Err(CliError::NothingRan { why: why.clone() });
     }
-    let wrong = records.iter().filter(|record| record.correct == Some(false)).count();
+    let wrong = records.iter().filter(|record| !judged(record.correct != Some(false))).count();
     if args.json {
         output::json(&records)?;
         for point in points.iter().filter(|point| point.error.is_some()) {

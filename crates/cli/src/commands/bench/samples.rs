@@ -6,6 +6,7 @@ use rayon::ThreadPool;
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
 use crate::error::CliError;
+use crate::fault::judged;
 use crate::output::Progress;
 
 /// Times of the samples, and how many results were wrong.
@@ -32,7 +33,7 @@ impl Samples {
                 (result, begun.elapsed())
             });
             // The warm-up's result counts, its time does not.
-            samples.wrong += usize::from(!check(sample, result?)?);
+            samples.wrong += usize::from(!judged(check(sample, result?)?));
             if sample > 0 {
                 samples.times.push(time);
             }

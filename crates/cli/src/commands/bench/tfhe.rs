@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::Record;
 use super::samples::{Samples, pool, threads};
 use crate::error::CliError;
+use crate::fault::judged;
 use crate::inputs::{BackendArg, EngineArgs, KeyOrderArg};
 use crate::machine::{Machine, peak_rss_bytes};
 use crate::output::Progress;
@@ -223,7 +224,7 @@ pub(super) fn keygen(args: &Args) -> Result<(), CliError> {
     for message in encoding.min()..=encoding.max() {
         let input = client.encrypt(&encoding, message, KeyOrder::Big, &mut rng)?;
         let output = server.bootstrap(&input, &identity)?;
-        samples.wrong += usize::from(client.decrypt(&encoding, &output).ok() != Some(message));
+        samples.wrong += usize::from(!judged(client.decrypt(&encoding, &output).ok() == Some(message)));
     }
     setup.tell(format!("keygen/{}", parameters.name), Some(Isa::current()), 1, &samples)
 }

@@ -10,6 +10,7 @@ use ciphermill_tfhe::{Backend, KeyOrder, ParameterSet, ParameterSpec};
 use serde::Serialize;
 
 use crate::error::CliError;
+use crate::fault::judged;
 use crate::machine;
 use crate::output::{human_bytes, line, table};
 
@@ -52,7 +53,7 @@ pub(super) struct Pair {
 
 impl Pair {
     fn correct(&self) -> bool {
-        self.decrypted == self.x * self.y
+        judged(self.decrypted == self.x * self.y)
     }
 }
 

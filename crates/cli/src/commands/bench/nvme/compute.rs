@@ -17,6 +17,7 @@ use ciphermill_tfhe::{Ciphertext, ClientKey, KeyForm, KeyOrder, KeySeeds, Parame
 
 use super::raw::RawFile;
 use crate::error::CliError;
+use crate::fault::judged;
 
 const PROGRAM: &str = include_str!("../../../../../../examples/programs/xy.cms");
 const KEY: KeyId = KeyId(0);
@@ -54,7 +55,7 @@ impl Client {
     }
 
     fn is_product(&self, bytes: &[u8], expected: i64) -> Result<bool, CliError> {
-        Ok(self.key.decrypt(self.product.output(), &Ciphertext::from_bytes(bytes)?)? == expected)
+        Ok(judged(self.key.decrypt(self.product.output(), &Ciphertext::from_bytes(bytes)?)? == expected))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rates and latencies of a served device, seen by our own initiator.
 
+use crate::fault::judged;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -134,7 +135,7 @@ pub(super) async fn run(
                 *count += 1;
             }
             seen.times.push(ended.took);
-            seen.wrong += usize::from(!ended.right);
+            seen.wrong += usize::from(!judged(ended.right));
         }
     }
     seen.rates = counts.into_iter().map(|count| count as f64 / window.as_secs_f64()).collect();
