@@ -49,7 +49,7 @@ const CONTROL: &str = "control: a branch on the secret";
 /// The instructions below this function are counted. Valgrind finds it by its name.
 #[inline(never)]
 #[unsafe(no_mangle)]
-extern "C" fn ciphermill_counted(operation: &mut dyn FnMut()) {
+fn ciphermill_counted(operation: &mut dyn FnMut()) {
     operation();
 }
 

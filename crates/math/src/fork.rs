@@ -46,7 +46,8 @@ impl Mark {
 fn wiped_on_fork() -> Option<&'static AtomicU64> {
     use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 
-    let len = rustix::param::page_size();
+    // The kernel rounds it up to whole pages.
+    let len = size_of::<AtomicU64>();
     // SAFETY: a new private mapping, at an address of the kernel's choice, aliases nothing.
     let page = unsafe {
         mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE).ok()?
