@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::process::Command;
 
-use ciphermill_bfv::encoding::BatchEncoder;
 use ciphermill_bfv::parameters::CHAM_PAPER;
 use ciphermill_bigint::{Exponents, IntegerBatch, OddModulus, Path, limbs};
 use ciphermill_lattice::SecretSeed;
@@ -133,14 +132,14 @@ fn paillier_plaintext(key: &ciphermill_paillier::PublicKey, class: &str) -> Plai
 fn paillier_encryption(class: &str) {
     let key = paillier_key();
     let plaintext = paillier_plaintext(key.public_key(), class);
-    let mut rng = ciphermill_paillier::Csprng::from_seed(seed(class));
+    let mut rng = ciphermill_paillier::Csprng::from_seed([2; 32]);
     count(|| key.public_key().encrypt(&plaintext, Blinding::Strict, &mut rng).expect("encrypted"));
 }
 
 fn paillier_encryption_by_owner(class: &str) {
     let key = paillier_key();
     let plaintext = paillier_plaintext(key.public_key(), class);
-    let mut rng = ciphermill_paillier::Csprng::from_seed(seed(class));
+    let mut rng = ciphermill_paillier::Csprng::from_seed([2; 32]);
     count(|| key.encrypt(&plaintext, Blinding::Strict, &mut rng).expect("encrypted"));
 }
 
@@ -149,7 +148,8 @@ fn paillier_decryption(class: &str) {
     let plaintext = paillier_plaintext(key.public_key(), class);
     let mut rng = ciphermill_paillier::Csprng::from_seed(seed(class));
     let ciphertext = key.encrypt(&plaintext, Blinding::Strict, &mut rng).expect("encrypted");
-    count(|| key.decrypt(&ciphertext).expect("decrypted"));
+    let mut weights = ciphermill_paillier::Csprng::from_seed([3; 32]);
+    count(|| key.decrypt_checked_by(&ciphertext, &mut weights).expect("decrypted"));
 }
 
 /// A key, an encoding and a message of a class.
@@ -184,9 +184,8 @@ fn bfv_client(class: &str) -> (ciphermill_bfv::Context, ciphermill_bfv::SecretKe
     let parameters = ciphermill_bfv::ParameterSet::named(CHAM_PAPER, policy).expect("a named set");
     let context = ciphermill_bfv::Context::new(&parameters, Isa::current()).expect("a context");
     let secret = ciphermill_bfv::SecretKey::generate(&context, &SecretSeed::from_bytes(seed(class)));
-    let encoder = BatchEncoder::new(&context).expect("a plaintext modulus for batches");
-    let values: Vec<i64> = words(class, 2 * encoder.columns()).iter().map(|word| (word & 0x7fff) as i64).collect();
-    let plaintext = encoder.encode(&values).expect("within the modulus");
+    let values: Vec<i64> = words(class, 4096).iter().map(|word| (word & 0x7fff) as i64).collect();
+    let plaintext = context.encode(&values).expect("within the modulus");
     (context, secret, plaintext)
 }
 

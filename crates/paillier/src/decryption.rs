@@ -63,13 +63,35 @@ impl SecretKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn decrypt(&self, ciphertexts: &CiphertextVector) -> Result<PlaintextVector, PaillierError> {
-        self.decrypt_with(ciphertexts, &NoFaults)
+        self.decrypt_checked_by(ciphertexts, &mut Csprng::from_os()?)
+    }
+
+    /// As [`decrypt`](Self::decrypt), with the weights of its check from `rng`: for reproducible measurements. An attacker who
+    /// foresees the weights can make faults that the check does not find.
+    ///
+    /// # Errors
+    /// As [`decrypt`](Self::decrypt).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let mut weights = Csprng::from_seed([1; 32]);
+    /// assert_eq!(owner.decrypt_checked_by(&x, &mut weights)?.to_i64()?, [3, -5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decrypt_checked_by(
+        &self,
+        ciphertexts: &CiphertextVector,
+        rng: &mut Csprng,
+    ) -> Result<PlaintextVector, PaillierError> {
+        self.decrypt_with(ciphertexts, &NoFaults, rng)
     }
 
     pub(crate) fn decrypt_with(
         &self,
         ciphertexts: &CiphertextVector,
         faults: &impl Faults,
+        rng: &mut Csprng,
     ) -> Result<PlaintextVector, PaillierError> {
         let public = self.public_key();
         let values = ciphertexts.values_in(public)?;
@@ -77,10 +99,7 @@ impl SecretKey {
         if len == 0 {
             return PlaintextVector::from_residues(public, IntegerBatch::zeros(0, public.n().len()));
         }
-        // A check that an attacker could foresee could be evaded: the weights are drawn anew for every batch.
-        let mut weights = vec![0; len];
-        Csprng::from_os()?.fill_u64(&mut weights)?;
-        weights.iter_mut().for_each(|weight| *weight >>= 32);
+        let weights = rng.check_weights(len)?;
         let ring = public.ring();
         let parts = parallel::in_ranges(ring.lanes(), len, |range: Range<usize>| {
             let values = values.slice(range.clone());
@@ -226,7 +245,7 @@ mod tests {
                     for row in [0, rows / 2, rows - 1] {
                         for bit in [0, 1, 63, 64, bits / 2, bits - 1] {
                             let flip = Flip { stage, side, row, bit, hits: AtomicUsize::new(0) };
-                            let outcome = key.decrypt_with(&c, &flip);
+                            let outcome = key.decrypt_with(&c, &flip, &mut rng);
                             assert!(
                                 matches!(outcome, Err(PaillierError::Fault)),
                                 "{stage:?}, side {side}, row {row} of {len}, bit {bit}"

@@ -153,24 +153,27 @@ impl SecretKey {
             Blinding::Djn if len < MIN_OWNER_BATCH => public.blinding_factors(len, blinding, rng),
             Blinding::Djn => {
                 let exponents = rng.bits(len, public.blinding_exponent_bits())?;
+                let weights = rng.check_weights(len)?;
                 let tables = [p.table(public)?, q.table(public)?];
                 parallel::residues(ring, len, |range| {
-                    let exponents = exponents.slice(range);
+                    let (exponents, weights) = (exponents.slice(range.clone()), &weights[range]);
                     let left = p.square().pow_fixed(tables[0], &exponents)?;
                     let right = q.square().pow_fixed(tables[1], &exponents)?;
-                    self.checked(self.recombine(&fault(0, left), &fault(1, right))?)
+                    self.checked(self.recombine(&fault(0, left), &fault(1, right))?, weights)
                 })
             }
             // Of the p·(p − 1) units modulo p², the n-th powers are the p − 1 p-th powers, as q shares no factor with
             // p − 1; s^p mod p² depends on s mod p alone, so that a uniform s gives each of them equally often.
             Blinding::Strict => {
                 let (left, right) = (rng.below(len, p.prime())?, rng.below(len, q.prime())?);
+                let weights = rng.check_weights(len)?;
                 parallel::residues(ring, len, |range| {
                     let power = |side: &PrimeSide, units: &IntegerBatch| -> Result<Residues, PaillierError> {
                         let units = side.square().enter(&units.slice(range.clone()))?;
                         Ok(side.square().pow(&units, side.exponent())?)
                     };
-                    self.checked(self.recombine(&fault(0, power(p, &left)?), &fault(1, power(q, &right)?))?)
+                    let factors = self.recombine(&fault(0, power(p, &left)?), &fault(1, power(q, &right)?))?;
+                    self.checked(factors, &weights[range])
                 })
             }
         }
@@ -202,15 +205,13 @@ impl SecretKey {
         Ok(public.ring().enter(&out)?)
     }
 
-    /// The factors, if their product to random 32-bit powers is 1 to the power of p − 1 modulo p² and likewise for q,
-    /// as it is for n-th powers and no others. So no result of a faulty half leaves (see [`decrypt`](Self::decrypt)).
-    fn checked(&self, factors: Residues) -> Result<Residues, PaillierError> {
+    /// The factors, if their product to the powers of these random weights is 1 to the power of p − 1 modulo p² and likewise
+    /// for q, as it is for n-th powers and no others. So no result of a faulty half leaves (see [`decrypt`](Self::decrypt)).
+    fn checked(&self, factors: Residues, weights: &[u64]) -> Result<Residues, PaillierError> {
         if factors.is_empty() {
             return Ok(factors);
         }
-        let mut weights = vec![0; factors.len()];
-        Csprng::from_os()?.fill_u64(&mut weights)?;
-        let row = weights.iter().map(|weight| i128::from(weight >> 32)).collect();
+        let row = weights.iter().map(|&weight| i128::from(weight)).collect();
         let ring = self.public_key().ring();
         let combined = ring.leave(&ring.multi_pow_public(&factors, &WeightMatrix::new(weights.len(), row)?)?);
         let mut good = true;
@@ -232,15 +233,16 @@ mod tests {
         let mut rng = Csprng::from_seed([9; 32]);
         let key = SecretKey::generate(KeyBits::insecure_bench(512).unwrap(), &mut rng).unwrap();
         let ring = key.public_key().ring();
+        let weights = rng.check_weights(20).unwrap();
         for blinding in [Blinding::Djn, Blinding::Strict] {
             let good = key.blinding_factors(20, blinding, &mut rng).unwrap();
-            assert!(key.checked(good.clone()).is_ok());
+            assert!(key.checked(good.clone(), &weights).is_ok());
             // Times 1 + q·n is a change modulo p² only.
             for prime in [key.sides()[0].prime(), key.sides()[1].prime()] {
                 let mut shift = IntegerBatch::zeros(20, key.public_key().n().len());
                 shift.row_mut(13)[..prime.len()].copy_from_slice(prime);
                 let spoilt = ring.multiply_unit(&good, &shift).unwrap();
-                assert!(matches!(key.checked(spoilt), Err(PaillierError::Fault)));
+                assert!(matches!(key.checked(spoilt, &weights), Err(PaillierError::Fault)));
             }
         }
     }

@@ -75,6 +75,14 @@ impl Csprng {
         Ok(())
     }
 
+    /// Weights of 32 bits for the check of a batch. An attacker who foresees them can evade it.
+    pub(crate) fn check_weights(&mut self, len: usize) -> Result<Vec<u64>, RandomError> {
+        let mut weights = vec![0; len];
+        self.fill_u64(&mut weights)?;
+        weights.iter_mut().for_each(|weight| *weight >>= 32);
+        Ok(weights)
+    }
+
     /// `len` integers of `bits` random bits.
     ///
     /// # Panics

@@ -165,10 +165,12 @@ fn sin_cos_turn(word: u64) -> (f64, f64) {
     let cos = 1.0 + t * cos;
     // Quadrant q turns (sin, cos) by q·π/2: odd ones swap, with one sign changed each.
     let quadrant = word.wrapping_add(1 << 61) >> 62;
-    let (s, c) = if quadrant & 1 == 1 { (cos, sin) } else { (sin, cos) };
+    // Swapped by a mask: of a conditional the compiler may make a branch, whose time depends on the sample.
+    let swap = (sin.to_bits() ^ cos.to_bits()) & (quadrant & 1).wrapping_neg();
+    let (s, c) = (sin.to_bits() ^ swap, cos.to_bits() ^ swap);
     let sign_s = (quadrant & 2) << 62;
     let sign_c = (quadrant.wrapping_add(1) & 2) << 62;
-    (f64::from_bits(s.to_bits() ^ sign_s), f64::from_bits(c.to_bits() ^ sign_c))
+    (f64::from_bits(s ^ sign_s), f64::from_bits(c ^ sign_c))
 }
 
 #[cfg(test)]
