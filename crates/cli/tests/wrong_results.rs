@@ -6,7 +6,8 @@ use crate::support::Bench;
 /// Runs a command with wrong results: it must fail with 1 and say so.
 fn wrong(bench: &Bench, line: &str) {
     let ran = bench.run_with(line.split(' '), "CIPHERMILL_TEST_FAULT", "wrong-result");
-    ran.failed(&["wrong"]);
+    assert_eq!(ran.code, 1, "{line}: {}", ran.stderr);
+    assert!(ran.stderr.contains("wrong"), "{line}: {}", ran.stderr);
 }
 
 /// A command whose results are right, and then wrong.

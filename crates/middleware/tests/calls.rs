@@ -214,7 +214,8 @@ fn files_that_cannot_be_a_blob_are_named() {
 
 #[test]
 fn a_file_that_changes_or_fails_while_it_is_read_is_no_blob() {
-    let gated = Gated::new(EmbeddedHost::start(SpaceLimits::UNLIMITED).transport());
+    let host = EmbeddedHost::start(SpaceLimits::UNLIMITED);
+    let gated = Gated::new(host.transport());
     let middleware = Middleware::new(gated.clone(), MiddlewareConfig::default()).unwrap();
     let id = put(&middleware, metadata("1:0:1"), b"earlier".to_vec());
     let (files, write) = (TempDir::new().unwrap(), |path| middleware.write_file(id, WriteMode::Compute, path).wait());
