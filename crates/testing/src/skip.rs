@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// The environment variable that turns skipped work into a failure: `all`, or names of [`Need`]s, separated by commas.
@@ -54,7 +55,7 @@ impl Display for Need {
 
 /// Reports that this test leaves out `what`, because the machine lacks `need`. The caller then returns or goes on without it.
 ///
-/// The line begins with `not run: ` and names the test program and the test. It goes past the test harness, which swallows the
+/// The line begins with `not run: ` and names the crate, the test program and the test. It goes past the test harness, which swallows the
 /// output of tests that pass, so that `make test` can list it. Each line is written once per process.
 ///
 /// # Panics
@@ -105,14 +106,17 @@ fn is_required(need: Need, value: Option<&str>) -> bool {
     })
 }
 
-/// The test program, without the hash that cargo adds.
+/// The crate, and the test program without the hash that cargo adds.
 fn program() -> String {
+    let folder = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let path = std::env::current_exe().unwrap_or_default();
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    match name.rsplit_once('-') {
+    let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let (package, program) = (name(&folder), name(&path));
+    let program = match program.rsplit_once('-') {
         Some((stem, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => stem.to_owned(),
-        _ => name,
-    }
+        _ => program,
+    };
+    if package.is_empty() { program } else { format!("{package}/{program}") }
 }
 
 fn write_once(line: String) {
@@ -148,6 +152,6 @@ mod tests {
 
     #[test]
     fn the_program_has_no_hash() {
-        assert_eq!(program(), "ciphermill_testing");
+        assert!(program().ends_with("ciphermill_testing"), "{}", program());
     }
 }
