@@ -21,7 +21,8 @@ fn one() -> BigUint {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// a·b·R^-1: not a·b·R, which algorithms 1 and 2 name as their output.
+    /// A step returns a·b·R^-1. Algorithms 1 and 2 take Montgomery forms A·R and B·R, so their output A·B·R is right: it is
+    /// the Montgomery form of the product.
     #[test]
     fn a_product_carries_the_inverse_of_the_radix(
         bits in prop_oneof![Just(256u64), Just(512), Just(1000), Just(1024), Just(2048), Just(4096)],
@@ -45,16 +46,32 @@ proptest! {
     }
 }
 
-/// Section 2.2 first bounds a result by R + N and later by 2N: the second does not hold for the operands that the first allows.
+/// Section 1.2 bounds a result by R + N before the correction, section 2.3 by 2N after it. The first always holds. The second
+/// holds for N ≥ R/2, since a corrected result is below R; for a smaller N it does not.
 #[test]
 fn results_reach_beyond_twice_the_modulus() {
-    let n = (one() << 1023u32) + 1u32;
+    for (bits, within) in [(1023u32, true), (1000, false)] {
+        let n = (one() << bits) + 1u32;
+        let cios = Cios256::new(n.clone()).unwrap();
+        let greatest = cios.radix() - 1u32;
+        let step = cios.step(&greatest, &greatest);
+        assert!(step.corrected);
+        let before = &step.product + &n;
+        assert!(before > &n * 2u32 && before < cios.radix() + &n, "before the correction");
+        assert_eq!(step.product < &n * 2u32, within, "after it, N of {} bits", bits + 1);
+        assert_eq!(&step.product * cios.radix() % &n, &greatest * &greatest % &n);
+    }
+}
+
+/// The output that algorithms 1 and 2 name: A·B·R from the Montgomery forms of A and B, their inputs.
+#[test]
+fn montgomery_forms_give_the_montgomery_form_of_their_product() {
+    let n = modulus(1024, &[0x9e37_79b9; 32]);
     let cios = Cios256::new(n.clone()).unwrap();
-    let greatest = cios.radix() - 1u32;
-    let step = cios.step(&greatest, &greatest);
-    assert!(step.corrected);
-    assert!(&step.product + &n > &n * 2u32, "before the correction");
-    assert_eq!(&step.product * cios.radix() % &n, &greatest * &greatest % &n);
+    let (a, b) = (BigUint::from(0xdead_beefu32).pow(30), BigUint::from(0xfeed_f00du32).pow(31));
+    let form = |number: &BigUint| number * cios.radix() % &n;
+    let step = cios.step(&form(&a), &form(&b));
+    assert_eq!(step.product % &n, form(&(&a * &b)));
 }
 
 /// Algorithm 3 with the exponent's bits from the highest down, as its text says, raises to the number read backwards.
