@@ -7,6 +7,7 @@ mod paillier;
 mod samples;
 mod tfhe;
 
+use ciphermill_math::EngineInfo;
 use clap::Subcommand;
 use serde::Serialize;
 
@@ -46,6 +47,23 @@ Example:
     Modexp(modexp::Args),
     Nvme(nvme::Args),
     Paillier(paillier::Args),
+}
+
+/// The knowledge about the time's independence of secrets. No variant is a measurement.
+#[derive(Clone, Copy, Debug, Serialize)]
+enum ConstantTime {
+    /// The code has no branch and no address that depends on a secret. The compiled code is not verified.
+    #[serde(rename = "by construction")]
+    ByConstruction,
+    /// The engine makes no such statement.
+    #[serde(rename = "not claimed")]
+    NotClaimed,
+}
+
+impl ConstantTime {
+    fn of(engine: &EngineInfo) -> Self {
+        if engine.constant_time { Self::ByConstruction } else { Self::NotClaimed }
+    }
 }
 
 /// A bench record: the fields that all of the project's records have, and those of the operation.

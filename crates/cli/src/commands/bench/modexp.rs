@@ -6,8 +6,8 @@ use ciphermill_math::{EngineKind, Isa};
 use num_bigint::BigUint;
 use serde::Serialize;
 
-use super::Record;
 use super::samples::{Samples, per_second, pool};
+use super::{ConstantTime, Record};
 use crate::error::CliError;
 
 use crate::inputs::bigint::{ModExpArgs, path_name};
@@ -53,7 +53,7 @@ struct Params {
 #[derive(Serialize)]
 struct More {
     path: String,
-    constant_time: bool,
+    constant_time: ConstantTime,
     /// By the median.
     ops_per_s: f64,
 }
@@ -123,7 +123,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         correct: samples.wrong == 0,
         kind: kind(engine.info().kind),
         machine: Machine::this(),
-        more: More { path, constant_time: engine.info().constant_time, ops_per_s: per_second(median_ns as f64) },
+        more: More { path, constant_time: ConstantTime::of(&engine.info()), ops_per_s: per_second(median_ns as f64) },
     };
     record.tell(args.json, samples.wrong)
 }
