@@ -23,7 +23,7 @@ export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
 export FRESH_COMMANDS ?= make demo; make test
 
-.PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence fuzz fresh setup fmt clean
+.PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence fuzz sbom fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +64,10 @@ hw-coverage: ## count lines and toggles that the tests of the RTL reach; write h
 
 fuzz: ## run the fuzz targets (FUZZ_SECONDS=60 each, FUZZ_TARGETS=…, SANITIZER=address)
 	@scripts/fuzz.sh
+
+sbom: ## list the packages of the binary in target/sbom, in the format CycloneDX, and validate the list
+	@scripts/setup.sh sbom
+	.tools/sbom/bin/python scripts/sbom.py
 
 fresh: ## prove the README in a bare Debian 12, as root and as a plain user (needs root)
 	@scripts/fresh.sh

@@ -9,6 +9,7 @@
 #   setup.sh hw-full   also, in the same place, Yosys and nextpnr; OpenSTA and the OSU cell library
 #   setup.sh python  .venv alone: what compares with other libraries in a Python process
 #   setup.sh plots   a toolchain, and matplotlib (into .tools/plots): what `make arch` draws with
+#   setup.sh sbom    a toolchain, and cyclonedx-python-lib (into .tools/sbom): what `make sbom` writes with; part of test
 #   setup.sh bench   also what the peers for big integers need: GMP, OpenSSL, and PyPI's phe and crypto_mb (into bench/.venv)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
 # What comes from Debian is installed when this runs as root; otherwise the one command to run is printed. Exit 2: something
@@ -133,6 +134,10 @@ need_python_tools() {
     need_python_packages scripts/python-tools.txt .venv
 }
 
+need_sbom() {
+    need_python_packages scripts/sbom-tools.txt .tools/sbom
+}
+
 need_guest() {
     scripts/linux-guest/build.sh
 }
@@ -163,6 +168,7 @@ case "${1:-}" in
     test)
         want_build
         want_python scripts/python-tools.txt .venv
+        want_python scripts/sbom-tools.txt .tools/sbom
         want_hw
         # A plain user need not have what checks the scripts, nor the guest, nor the tools for RISC-V; he is told, and the tests that
         # need them say that they skip.
@@ -177,6 +183,7 @@ case "${1:-}" in
         need_component clippy clippy
         need_cargo_deny
         need_python_tools
+        need_sbom
         need_hw
         if [ "$(id -u)" -eq 0 ]; then
             need_guest
@@ -225,6 +232,12 @@ case "${1:-}" in
         install_lacking
         need_python_packages scripts/plot-tools.txt .tools/plots
         ;;
+    sbom)
+        want_build
+        want_python scripts/sbom-tools.txt .tools/sbom
+        install_lacking
+        need_sbom
+        ;;
     bench)
         want_build
         want_bench
@@ -237,6 +250,6 @@ case "${1:-}" in
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|plots|bench|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|plots|sbom|bench|fuzz"
         ;;
 esac

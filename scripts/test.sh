@@ -62,6 +62,7 @@ check "Python lints" .venv/bin/ruff check --quiet
 check "Python format" .venv/bin/ruff format --quiet --check
 check "Python types" .venv/bin/mypy --check-untyped-defs --ignore-missing-imports --exclude '^(target|\.)' .
 check "licences, bans, sources" .tools/bin/cargo-deny --locked check --hide-inclusion-graph bans licenses sources
+check "software bill of materials" .tools/sbom/bin/python scripts/sbom.py --check
 check "clippy" cargo clippy --locked --workspace --all-targets -- -D warnings
 check "clippy with the engine rtl" cargo clippy --locked --workspace --features ciphermill/rtl --all-targets -- -D warnings
 check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}"
