@@ -6,6 +6,7 @@
 #   STRANGER          one that it does not
 #   BLOCKS            the namespace's size in blocks of 4,096 bytes, a power of two
 #   OBJECTS           if 1: /job holds objects, and steps-objects.sh is run too
+# If /job/namespaces exists, steps-namespaces.sh is run too.
 # The target has one namespace, number 1, that both hosts see. Its first 128 MiB are written over.
 
 # The host's loopback, as seen from the two networks. nvme-cli 2.3 takes a second connection to the same address for the
@@ -101,6 +102,18 @@ paths() { # device = the namespace's block device; with two controllers the kern
     done
 }
 
+by_uuid() { echo /dev/disk/by-id/nvme-uuid."$1"; } # the name of a namespace that does not depend on the order of arrival
+
+links() { # makes /dev/disk/by-id as udev does: a name by the identifier that the kernel has of each namespace
+    mkdir -p /dev/disk/by-id
+    for one in /sys/class/block/nvme*n*; do
+        one=${one##*/}
+        case $one in *c*n*) continue ;; esac # a path, hidden behind its device
+        wwid=$(cat /sys/class/block/"$one"/wwid 2>/dev/null) || continue
+        ln -sf /dev/"$one" "/dev/disk/by-id/nvme-$wwid"
+    done
+}
+
 gone() { ! [ -e /sys/class/nvme/"$1" ]; }
 
 disconnect() { # disconnect CONTROLLER…
@@ -118,7 +131,9 @@ discover() {
 }
 
 connect_first() {
-    connect "$HOST_A" && first=$controller disk=$device
+    connect "$HOST_A" && first=$controller && links || return 1
+    disk=/dev/disk/by-id/nvme-$(cat /sys/class/block/"${device##*/}"/wwid)
+    [ "$(readlink -f "$disk")" = "$device" ] || { echo "$disk is not $device"; return 1; }
     echo "$first $disk, $(cat /sys/class/nvme/"$first"/queue_count) queues"
 }
 
@@ -161,7 +176,7 @@ identify_namespace() {
 }
 
 block_device() {
-    queue=/sys/class/block/$(basename "$disk")/queue
+    queue=/sys/class/block/$(basename "$(readlink -f "$disk")")/queue
     equal "the size" "$(blockdev --getsize64 "$disk")" $((BLOCKS * 4096)) &&
         equal "the block size" "$(cat "$queue"/logical_block_size)" 4096 &&
         equal "the cache" "$(cat "$queue"/write_cache)" "write through" || return 1
@@ -346,4 +361,6 @@ step reset reset_controller
 step read-all same "$disk" 0 64
 # shellcheck disable=SC1091 # it is beside this file in the guest
 if [ "$OBJECTS" = 1 ]; then . /steps-objects.sh; fi
+# shellcheck disable=SC1091
+if [ -e /job/namespaces ]; then . /steps-namespaces.sh; fi
 step disconnect disconnect_all

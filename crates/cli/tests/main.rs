@@ -9,6 +9,8 @@ mod crash_support;
 mod demo;
 mod hmvp;
 mod output;
+mod page_support;
+mod pages;
 mod paillier;
 mod paths;
 mod refusals;

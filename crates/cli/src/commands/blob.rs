@@ -1,6 +1,8 @@
 //! `blob`: objects of a store or a served device, in and out. Every call goes through a transport of the middleware, as an
 //! application's would.
 
+mod meta;
+
 use ciphermill_device::handlers;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -16,7 +18,7 @@ use crate::inputs::RegisterArgs;
 use crate::output::{self, human_bytes};
 use crate::place::PlaceArgs;
 
-/// Put, get, list and remove the blobs of a store or a served device
+/// Put, get, list and remove the blobs of a store or a served device; write an object as blocks
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -29,6 +31,7 @@ enum Verb {
     Get(Get),
     Ls(Ls),
     Rm(Rm),
+    Meta(meta::Args),
 }
 
 /// Put a file into a register
@@ -163,17 +166,26 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Verb::Get(args) => get(args),
         Verb::Ls(args) => ls(args),
         Verb::Rm(args) => rm(args),
+        Verb::Meta(args) => meta::run(args),
     }
+}
+
+/// Refuses `--armed` for a register whose reads compute nothing.
+fn refuse_arming(register: VrId) -> Result<(), CliError> {
+    if handlers::instruction_set().computes_on_reads(register.type_code) {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!(
+        "--armed lets a read run the program of a compute-on-read register, of type 3, 7 or 18; {register} is {}, and \
+         reading it computes nothing: leave --armed out",
+        handlers::instruction_set().class(register.type_code)
+    )))
 }
 
 fn put(args: &Put) -> Result<(), CliError> {
     let register = args.register.register()?;
-    if args.armed && !handlers::instruction_set().computes_on_reads(register.type_code) {
-        return Err(CliError::Usage(format!(
-            "--armed lets a read run the program of a compute-on-read register, of type 3, 7 or 18; {register} is {}, and \
-             reading it computes nothing: leave --armed out",
-            handlers::instruction_set().class(register.type_code)
-        )));
+    if args.armed {
+        refuse_arming(register)?;
     }
     let (mut file, len) = files::open(&args.file)?;
     let transport = args.place.transport(true)?;

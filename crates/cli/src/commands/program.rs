@@ -1,5 +1,7 @@
 //! `program`: assemble, disassemble, check and run.
 
+mod example;
+
 use ciphermill_device::handlers;
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -19,7 +21,7 @@ use crate::inputs::ProgramArgs;
 use crate::output::{self, human_bytes};
 use crate::place::PlaceArgs;
 
-/// Assemble, disassemble, check and run secure-computing programs
+/// Assemble, disassemble, check and run secure-computing programs; print an example
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -32,6 +34,7 @@ enum Verb {
     Disasm(Disasm),
     Check(Check),
     Run(Run),
+    Example(example::Args),
 }
 
 /// Assemble a text into the binary form of a program register
@@ -122,6 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Verb::Disasm(args) => disasm(args),
         Verb::Check(args) => check(args),
         Verb::Run(args) => run_program(args),
+        Verb::Example(args) => example::run(args),
     }
 }
 

@@ -23,9 +23,10 @@ fn limit() -> Duration {
 }
 
 /// The scripts that say which steps there are.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     include_str!("../../../../scripts/linux-guest/steps.sh"),
     include_str!("../../../../scripts/linux-guest/steps-objects.sh"),
+    include_str!("../../../../scripts/linux-guest/steps-namespaces.sh"),
 ];
 
 /// The script that makes the guest; a copy lies next to its products.
@@ -158,10 +159,12 @@ impl Report {
     /// Checks that every step of the scripts was taken, in their order, and succeeded; if not, shows the guest's
     /// console and the server's log.
     pub fn assert_all_ok(&self, log: &Path) {
-        let [before, after] = STEPS.map(|script| script.lines().filter_map(|line| line.strip_prefix("step ")));
-        let mut expected: Vec<_> = before.filter_map(|rest| rest.split(' ').next()).collect();
-        let last = expected.pop().expect("the last step disconnects, after those of the objects");
-        expected.extend(after.filter_map(|rest| rest.split(' ').next()));
+        let names =
+            |script: &'static str| script.lines().filter_map(|line| line.strip_prefix("step ")?.split(' ').next());
+        let [plain, objects, namespaces] = STEPS.map(names);
+        let mut expected: Vec<_> = plain.collect();
+        let last = expected.pop().expect("the last step disconnects, after those of the other scripts");
+        expected.extend(objects.chain(namespaces));
         expected.push(last);
         let taken: Vec<_> = self.steps.iter().map(|step| step.name.as_str()).collect();
         let failed: Vec<_> = self.steps.iter().filter(|step| !step.ok).map(|step| step.name.as_str()).collect();

@@ -59,22 +59,34 @@ impl Job {
     fn fill(&self) {
         std::fs::create_dir(self.folder()).expect("room");
         let files = ["server.key", "server.key.ksk", "sq.tv", "xy.prg", "x.ct", "y.ct"];
-        for ((name, _, register), file) in LAYOUT.into_iter().zip(files) {
-            let mut object = self.bench.read(file);
-            let metadata = metadata(register, &object);
-            self.put(&format!("{name}.meta"), &metadata.encode());
-            if name == "x" {
-                let armed = Metadata { armed: true, one_shot: true, ..metadata };
-                self.put("x-armed.meta", &armed.encode());
+        for ((name, block, register), file) in LAYOUT.into_iter().zip(files) {
+            // Objects of odd Data IDs come from the command, with checksums; the others are made here, without.
+            if register[2] % 2 == 1 {
+                self.by_command(name, file, block, register, &[]);
+            } else {
+                self.by_hand(name, file, register);
             }
-            if name == "y" {
-                let stored = Metadata { stored: true, ..metadata };
-                self.put("y-stored.meta", &stored.encode());
-            }
-            object.resize(object.len().next_multiple_of(META_BLOCK_BYTES), 0);
-            self.put(&format!("{name}.data"), &object);
         }
+        let (_, block, register) = LAYOUT[5];
+        self.by_command("y-stored", "y.ct", block, register, &["--stored"]);
+        let (_, _, register) = LAYOUT[4];
+        let armed = Metadata { armed: true, one_shot: true, ..metadata(register, &self.bench.read("x.ct")) };
+        self.put("x-armed.meta", &armed.encode());
         self.put("random", &random(RANDOM_BYTES));
+    }
+
+    /// `blob meta` writes `job/NAME.meta` and `job/NAME.data`.
+    fn by_command(&self, name: &str, file: &str, block: u64, register: [u32; 3], options: &[&str]) {
+        let (id, at, out) = (id(register).to_string(), block.to_string(), format!("job/{name}"));
+        let fixed = ["blob", "meta", "--id", &id, "--at", &at, "--device", "disk", "--out", &out, file];
+        self.bench.run(fixed.iter().chain(options)).done();
+    }
+
+    fn by_hand(&self, name: &str, file: &str, register: [u32; 3]) {
+        let mut object = self.bench.read(file);
+        self.put(&format!("{name}.meta"), &metadata(register, &object).encode());
+        object.resize(object.len().next_multiple_of(META_BLOCK_BYTES), 0);
+        self.put(&format!("{name}.data"), &object);
     }
 
     fn put(&self, name: &str, bytes: &[u8]) {
@@ -114,11 +126,10 @@ fn id([type_code, key, data]: [u32; 3]) -> VrId {
     VrId::new(TypeCode(u16::try_from(type_code).expect("a type")), KeyId(key), DataId(data))
 }
 
-/// A checksum is given for keys and operands of odd data id, so that objects come with and without.
+/// The metadata of an object, without a checksum.
 fn metadata(register: [u32; 3], object: &[u8]) -> Metadata {
-    let object_crc32c = if register[2] % 2 == 1 { Metadata::checksum_of(object) } else { None };
     let size = object.len() as u64;
-    Metadata { id: id(register), armed: false, one_shot: false, stored: false, size, object_crc32c }
+    Metadata { id: id(register), armed: false, one_shot: false, stored: false, size, object_crc32c: None }
 }
 
 /// The options of one side of a test vector's report.

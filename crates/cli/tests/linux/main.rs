@@ -7,6 +7,7 @@
 
 mod guest;
 mod job;
+mod namespaces;
 mod server;
 #[path = "../support/mod.rs"]
 mod support;
@@ -15,6 +16,7 @@ use std::time::Instant;
 
 use guest::{Guest, Report};
 use job::{Job, LAYOUT};
+use namespaces::Many;
 use server::Server;
 
 const NQN: &str = "nqn.2026-01.org.example:linux-test";
@@ -27,7 +29,8 @@ fn a_stock_linux_kernel_computes_by_reading_and_writing_blocks() {
     let Some(guest) = Guest::find() else { return };
     let began = Instant::now();
     let job = Job::new(5, 3);
-    let server = Server::start(&job.bench, NQN, &[HOST_A, HOST_B]);
+    let server = Server::start(&job.bench, "served", NQN, &[HOST_A, HOST_B], &[]);
+    let many = Many::start(&job, HOST_A);
     let mut variables = vec![
         format!("PORT={}", server.port()),
         format!("NQN={NQN}"),
@@ -36,13 +39,16 @@ fn a_stock_linux_kernel_computes_by_reading_and_writing_blocks() {
         format!("STRANGER={STRANGER}"),
         format!("BLOCKS={}", server.blocks()),
         "OBJECTS=1".to_owned(),
+        format!("PORT_MANY={}", many.port()),
+        format!("NQN_MANY={}", namespaces::NQN),
     ];
     variables.extend(LAYOUT.iter().map(|(name, block, _)| format!("{}={block}", name.to_uppercase())));
     let report = guest.run(&job.folder(), &variables);
     println!("{report}");
-    report.assert_all_ok(&job.bench.path("serve.log"));
+    report.assert_all_ok(&job.bench.path("served.log"));
     check(&job, &report);
     server.stop();
+    many.assert_written_by_uuid(HOST_A);
     println!("{:.1} s in all", began.elapsed().as_secs_f64());
 }
 

@@ -19,21 +19,23 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves a new store in the bench's directory on a free port of the loopback, to these hosts. Its log is the file
-    /// `serve.log` there.
-    pub fn start(bench: &Bench, nqn: &str, hosts: &[&str]) -> Self {
-        let fixed = ["serve", "--listen", "127.0.0.1:0", "--store", "served", "--insecure-params", "--json"];
+    /// Serves the new store `name` in the bench's directory on a free port of the loopback, to these hosts. Its log is the
+    /// file `name.log` there.
+    pub fn start(bench: &Bench, name: &str, nqn: &str, hosts: &[&str], options: &[&str]) -> Self {
+        let fixed = ["serve", "--listen", "127.0.0.1:0", "--store", name, "--insecure-params", "--json"];
         let mut command = bench.command(fixed);
-        command.args(["--nqn", nqn, "--log", "debug"]);
+        command.args(["--nqn", nqn, "--log", "debug"]).args(options);
         for host in hosts {
             command.args(["--allow-host", host]);
         }
-        let log = File::create(bench.path("serve.log")).expect("room");
-        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary starts");
+        let log = bench.path(format!("{name}.log"));
+        let log_text = || String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()).into_owned();
+        let out = File::create(&log).expect("room");
+        let mut child = command.stdout(Stdio::piped()).stderr(out).spawn().expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let Some(Ok(line)) = lines.next() else {
             stop(&mut child);
-            panic!("the server does not say where it listens: {}", String::from_utf8_lossy(&bench.read("serve.log")));
+            panic!("the server does not say where it listens: {}", log_text());
         };
         let started: Value = serde_json::from_str(&line).expect("JSON");
         let address = started["listening"].as_str().and_then(|text| text.parse().ok()).expect("an address");

@@ -206,12 +206,15 @@ impl Report {
         let bits = self.security_bits.map_or("below 128".to_owned(), |bits| format!("at least {bits}"));
         format!(
             "A plain {} × {} matrix times an encrypted vector, 8-bit entries. The paper (CHAM, table 3) uses {}.\n{table}\n\
-             Both products have a prepared matrix and {} threads; the other rows are of {}.\n\
+             {} transforms rows during the product, as the paper does; {} has a prepared matrix. Both use {} threads; the \
+             other rows are of {}.\n\
              {} products decrypted: {verdict}; log2 of the failure probability {:.0}, {:.1} bits of noise left.\n\
              {} under {}, {bits} bits of security (homomorphic-encryption standard).",
             self.rows,
             self.cols,
             self.paper_algorithm.strategy,
+            self.paper_algorithm.strategy,
+            self.strategy,
             self.threads,
             self.strategy,
             self.products,
