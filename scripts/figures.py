@@ -240,7 +240,11 @@ def readme_products() -> str:
     compared, path = rows_of(bench, "hmvp")
     lines, pairs = [], []
     for strategy, fresh, text in (
-        ("algorithm1", False, "algorithm 1 at the paper's moduli; rows are transformed during the product"),
+        (
+            "algorithm1",
+            False,
+            "algorithm 1 at the moduli reconstructed from the paper; rows are transformed during the product",
+        ),
         ("row-packed", False, "row-packed, our strategy; the matrix is prepared beforehand"),
         ("row-packed", True, "row-packed with the preparation of the matrix"),
     ):
