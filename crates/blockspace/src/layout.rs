@@ -13,13 +13,18 @@ pub const MIN_NAMESPACE_BLOCKS: u64 = 4;
 ///
 /// # Example
 /// ```
+#[doc = include_str!("adapter/example.txt")]
 /// use ciphermill_blockspace::layout::Placement;
 ///
-/// // 16,436 bytes at block 100,016 of a namespace of 2^24 blocks.
-/// let placement = Placement::new(1 << 24, 100_016, 16_436)?;
-/// assert_eq!(placement.data(), 100_016..100_021);
-/// assert_eq!(placement.metadata(), (1 << 23) + 100_016);
-/// # Ok::<(), ciphermill_blockspace::layout::PlacementError>(())
+/// // The namespace has 2^16 blocks. A host writes the metadata block and the data, and the device has the object.
+/// let placement = Placement::new(1 << 16, 100, metadata.size)?;
+/// write(placement.metadata(), &metadata.encode())?;
+/// write(placement.data().start, &program)?;
+/// assert_eq!(device.space(namespace)?.list()[0].id, id);
+///
+/// // 16,436 bytes have 5 blocks.
+/// assert_eq!(Placement::new(1 << 24, 100_016, 16_436)?.data(), 100_016..100_021);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
