@@ -216,6 +216,9 @@ pub struct Job<'a> {
     pub key: Option<&'a dyn KeyContext>,
     /// The operand that [`ObjectHandler::prepares`] names, in the form that [`ObjectHandler::prepare`] gave it.
     pub prepared: Option<&'a dyn KeyContext>,
+    /// The shape of the Key ID in this space, if a key is stored: the same that [`ObjectHandler::estimate`] gets, so measured
+    /// times that are kept in it are not those of other spaces.
+    pub shape: Option<&'a dyn KeyShape>,
 }
 
 /// An object or instruction that a handler refused.

@@ -89,6 +89,8 @@ pub struct DeviceConfig {
     pub main_memory_bytes: u64,
     /// Limit of the swap area in bytes.
     pub swap_bytes: u64,
+    /// The most bytes that the registers of one space have in main memory and the swap area together, at least one page.
+    pub swap_bytes_of_space: u64,
     /// Memory for test vectors and matrices as they are stored, kept between instructions, in bytes. Those of the
     /// instructions in work come on top.
     pub test_vector_cache_bytes: u64,
@@ -115,7 +117,7 @@ impl DeviceConfig {
     /// The least [`main_memory_bytes`](Self::main_memory_bytes): one page.
     pub const LEAST_MAIN_MEMORY_BYTES: u64 = PAGE_BYTES;
 
-    /// A device in a directory: 256 MiB of main memory, 16 GiB of swap, half of the memory of this process for keys, programs of at most 65,536 instructions, 256
+    /// A device in a directory: 256 MiB of main memory, 16 GiB of swap with 8 GiB of registers of one space, half of the memory of this process for keys, programs of at most 65,536 instructions, 256
     /// stack entries and 20 s, objects of at most 16 GiB. As many programs run as the machine has threads, and 1,024
     /// wait, 256 of them of one space.
     ///
@@ -177,6 +179,7 @@ impl DeviceConfig {
             location,
             main_memory_bytes: 256 << 20,
             swap_bytes: 16 << 30,
+            swap_bytes_of_space: 8 << 30,
             test_vector_cache_bytes: 256 << 20,
             key_memory: KeyMemory::default(),
             max_program_instructions: max_instructions,
@@ -195,6 +198,12 @@ impl DeviceConfig {
             return refuse(format!(
                 "main_memory_bytes is {}, it must be at least one page of {PAGE_BYTES}",
                 self.main_memory_bytes
+            ));
+        }
+        if self.swap_bytes_of_space < PAGE_BYTES {
+            return refuse(format!(
+                "swap_bytes_of_space is {}, it must be at least one page of {PAGE_BYTES}",
+                self.swap_bytes_of_space
             ));
         }
         if !(1..=MAX_INSTRUCTIONS).contains(&self.max_program_instructions) {

@@ -104,6 +104,7 @@ impl Device {
             Location::Files(files) => (Store::open(files.clone())?, Arc::clone(&files.swap)),
         };
         let memory = Memory::new(config.main_memory_bytes, swap, config.swap_bytes)?;
+        let memory = memory.with_limit_of_owners(config.swap_bytes_of_space);
         let gate =
             Gate::new(config.max_running_programs, config.max_waiting_programs, config.max_waiting_programs_of_space);
         let keys = Keys::new(config.key_memory.clone());

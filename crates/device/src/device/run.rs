@@ -72,7 +72,8 @@ pub(super) fn run(
         }
         Err(cause) => {
             count(&inner.metrics.programs_failed, 1);
-            tracing::warn!(space = space.id.0, %trigger, %cause, "program failed");
+            // A host can cause as many of these as it likes, and gets the cause itself; a counter counts them.
+            tracing::debug!(space = space.id.0, %trigger, %cause, "program failed");
             let (program, cause) = (program.key().id, Box::new(cause));
             Err(DeviceError::ProgramFailed { space: space.id, program, trigger, cause })
         }
@@ -118,7 +119,7 @@ pub(super) fn keep(inner: &Inner, object: &StoredObject, bytes: &[u8]) {
         .registry
         .get(object.key().id.type_code)
         .is_some_and(|known| known.descriptor.residency == Residency::Paged);
-    if paged && let Ok(register) = inner.memory.store(bytes) {
+    if paged && let Ok(register) = inner.memory.store_for(object.key().space.0, bytes) {
         inner.registers.insert(object.key(), object.generation(), Arc::new(register));
     }
 }
@@ -397,7 +398,9 @@ impl<'a> Run<'a> {
         result.clear();
         let operands: Vec<&[u8]> = buffers[..used].iter().map(Vec::as_slice).collect();
         let (key, prepared) = (key.as_ref().map(|key| key.value()), prepared.as_ref().map(Use::value));
-        handler.execute(&Job { instruction, operands: &operands, key, prepared }, &mut result).map_err(refuse)?;
+        let shape = self.shape(target);
+        let job = Job { instruction, operands: &operands, key, prepared, shape };
+        handler.execute(&job, &mut result).map_err(refuse)?;
         self.write(target, &result)?;
         (self.operands, self.result) = (buffers, result);
         Ok(())

@@ -152,8 +152,8 @@ pub(super) static TYPES: [TypeDescriptor; 4] = [
     },
 ];
 
-/// Nanoseconds per butterfly-sized step of a bootstrap before any has been timed: slow on purpose, so that a program is
-/// sooner refused than cut off.
+/// Nanoseconds per butterfly-sized step of a bootstrap before any of the key has been timed: slow on purpose, so that a
+/// program is sooner refused than cut off. A core of 2020 takes 0.3 to 1.
 const INITIAL_NS_PER_STEP: f64 = 2.0;
 
 /// Called with (ciphertexts loaded, all ciphertexts) while a bootstrapping key is brought into the engine's form.
@@ -173,8 +173,6 @@ pub struct TfheHandler {
     engine: Arc<dyn TfheEngine>,
     policy: SecurityPolicy,
     progress: Option<LoadProgress>,
-    /// Bits of an f64: the mean time of bootstraps, in nanoseconds per step of [`bootstrap_steps`].
-    ns_per_step: AtomicU64,
 }
 
 impl std::fmt::Debug for TfheHandler {
@@ -188,6 +186,22 @@ impl std::fmt::Debug for TfheHandler {
 struct Shape {
     parameters: ParameterSet,
     tag: KeyTag,
+    /// Bits of an f64: the mean time of this key's bootstraps, in nanoseconds per step of [`bootstrap_steps`]. So programs
+    /// of other keys and spaces do not change its estimates.
+    ns_per_step: AtomicU64,
+}
+
+impl Shape {
+    fn expected_bootstrap(&self) -> f64 {
+        f64::from_bits(self.ns_per_step.load(Ordering::Relaxed)) * bootstrap_steps(&self.parameters)
+    }
+
+    fn observe_bootstrap(&self, took: Duration) {
+        let observed = took.as_nanos() as f64 / bootstrap_steps(&self.parameters);
+        // A lost update between two threads costs one sample of an average.
+        let mean = f64::from_bits(self.ns_per_step.load(Ordering::Relaxed));
+        self.ns_per_step.store((0.75 * mean + 0.25 * observed).to_bits(), Ordering::Relaxed);
+    }
 }
 
 /// A loaded key, as the device hands it back to [`ObjectHandler::execute`].
@@ -203,7 +217,7 @@ impl TfheHandler {
     /// A handler that computes with `engine` and accepts keys that `policy` allows.
     #[must_use]
     pub fn new(engine: Arc<dyn TfheEngine>, policy: SecurityPolicy) -> Self {
-        Self { engine, policy, progress: None, ns_per_step: AtomicU64::new(INITIAL_NS_PER_STEP.to_bits()) }
+        Self { engine, policy, progress: None }
     }
 
     /// Reports the loading of bootstrapping keys.
@@ -234,16 +248,20 @@ impl TfheHandler {
         }
         shape.parameters.check_ciphertext(ciphertext).map_err(|e| invalid(id, e))
     }
+}
 
-    fn bootstrap(&self, key: &Loaded, input: &Ciphertext, vector: &TestVector) -> Result<Ciphertext, TfheError> {
-        let start = Instant::now();
-        let result = key.0.bootstrap(input, vector)?;
-        let observed = start.elapsed().as_nanos() as f64 / bootstrap_steps(key.0.parameters());
-        // A lost update between two threads costs one sample of an average.
-        let mean = f64::from_bits(self.ns_per_step.load(Ordering::Relaxed));
-        self.ns_per_step.store((0.75 * mean + 0.25 * observed).to_bits(), Ordering::Relaxed);
-        Ok(result)
+fn bootstrap(
+    key: &Loaded,
+    shape: Option<&Shape>,
+    input: &Ciphertext,
+    vector: &TestVector,
+) -> Result<Ciphertext, TfheError> {
+    let start = Instant::now();
+    let result = key.0.bootstrap(input, vector)?;
+    if let Some(shape) = shape {
+        shape.observe_bootstrap(start.elapsed());
     }
+    Ok(result)
 }
 
 /// Butterfly-sized steps of a bootstrap: n·(k+1)·(l+1) transforms of N·log2(N).
@@ -297,7 +315,8 @@ impl ObjectHandler for TfheHandler {
 
     fn describe_key(&self, id: VrId, _size: u64, head: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
         let (_, header, parameters) = KeyHeader::open(key_kind(id)?, head, self.policy).map_err(|e| invalid(id, e))?;
-        Ok(Arc::new(Shape { parameters, tag: header.tag() }))
+        let ns_per_step = AtomicU64::new(INITIAL_NS_PER_STEP.to_bits());
+        Ok(Arc::new(Shape { parameters, tag: header.tag(), ns_per_step }))
     }
 
     fn check_size(&self, id: VrId, size: u64, shape: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
@@ -405,9 +424,7 @@ impl ObjectHandler for TfheHandler {
 
     fn estimate(&self, instruction: &Instruction, _operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration {
         let nanoseconds = match (instruction.opcode(), downcast::<Shape>(shape)) {
-            (opcode::BOOTSTRAP, Some(shape)) => {
-                f64::from_bits(self.ns_per_step.load(Ordering::Relaxed)) * bootstrap_steps(&shape.parameters)
-            }
+            (opcode::BOOTSTRAP, Some(shape)) => shape.expected_bootstrap(),
             // A pass over a ciphertext with its checksums, a nanosecond a byte.
             (_, Some(shape)) => shape.parameters.sealed_ciphertext_len(KeyOrder::Big) as f64,
             (_, None) => 0.0,
@@ -416,12 +433,13 @@ impl ObjectHandler for TfheHandler {
     }
 
     fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
-        let &Job { instruction, operands, key, .. } = job;
+        let &Job { instruction, operands, key, shape, .. } = job;
         let value = match (instruction.opcode(), instruction.operands(), operands) {
             (opcode::BOOTSTRAP, Operands::Two(tv, n), [vector, input]) => {
                 let key: &Loaded = loaded(key, "a bootstrap")?;
                 let vector = TestVector::from_bytes(vector).map_err(|e| operand_error(tv, &e))?;
-                self.bootstrap(key, &ciphertext(n, input)?, &vector).map_err(|e| operand_error(n, &e))?
+                bootstrap(key, downcast::<Shape>(shape), &ciphertext(n, input)?, &vector)
+                    .map_err(|e| operand_error(n, &e))?
             }
             (opcode::HOM_ADD, Operands::Two(n1, n2), [lhs, rhs]) => {
                 let mut sum = ciphertext(n1, lhs)?;

@@ -10,7 +10,10 @@ mod table;
 
 use ciphermill_storage::{Storage, StorageError};
 use pager::Pager;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 pub use address::{PAGE_BYTES, PageNumber, VIRTUAL_PAGES, VirtualAddress};
 pub use table::VrTable;
@@ -44,6 +47,17 @@ pub enum MemoryError {
     SwapFull {
         /// Its limit in bytes.
         capacity: u64,
+    },
+    /// The registers of one space have as many bytes as they may have together.
+    #[error(
+        "the registers of the space's programs and objects would have {needed} bytes in main memory and swap together, they \
+         may have {limit}; use fewer or smaller registers, or enlarge the space's part of the swap area"
+    )]
+    SpaceFull {
+        /// Bytes needed, in whole pages.
+        needed: u64,
+        /// The limit in bytes.
+        limit: u64,
     },
     /// The medium under the swap area failed.
     #[error("swap area: {0}")]
@@ -105,6 +119,54 @@ pub struct Memory {
     /// One lock for all: a page copy takes about 100 ns, and a page-in has to keep others from the same frame anyway.
     pager: Arc<Mutex<Pager>>,
     frames: u64,
+    quotas: Arc<Quotas>,
+}
+
+/// The pages of registers by their owners.
+#[derive(Debug)]
+struct Quotas {
+    /// Pages that one owner may have.
+    most: u64,
+    used: Mutex<HashMap<u32, u64>>,
+}
+
+impl Quotas {
+    fn used(&self) -> MutexGuard<'_, HashMap<u32, u64>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(self: &Arc<Self>, owner: u32, pages: u64) -> Result<Quota, MemoryError> {
+        let mut table = self.used();
+        let used = table.entry(owner).or_default();
+        let needed = used.saturating_add(pages);
+        if needed > self.most {
+            return Err(MemoryError::SpaceFull {
+                needed: needed.saturating_mul(PAGE_BYTES),
+                limit: self.most.saturating_mul(PAGE_BYTES),
+            });
+        }
+        *used = needed;
+        Ok(Quota { quotas: Arc::clone(self), owner, pages })
+    }
+}
+
+/// Pages that count for an owner; dropped, they do not any more.
+#[derive(Debug)]
+struct Quota {
+    quotas: Arc<Quotas>,
+    owner: u32,
+    pages: u64,
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        let mut table = self.quotas.used();
+        let left = table.get(&self.owner).map_or(0, |used| used.saturating_sub(self.pages));
+        match left {
+            0 => drop(table.remove(&self.owner)),
+            left => drop(table.insert(self.owner, left)),
+        }
+    }
 }
 
 impl Memory {
@@ -121,7 +183,27 @@ impl Memory {
         }
         swap.set_len(0)?;
         let pager = Pager::new(frames, swap, swap_capacity / PAGE_BYTES);
-        Ok(Self { pager: Arc::new(Mutex::new(pager)), frames })
+        let quotas = Quotas { most: u64::MAX, used: Mutex::default() };
+        Ok(Self { pager: Arc::new(Mutex::new(pager)), frames, quotas: Arc::new(quotas) })
+    }
+
+    /// The same with a limit for the registers of each owner, in bytes of main memory and the swap area together.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_device::MemoryError;
+    /// let memory = Memory::new(4 * 4096, StoreFiles::in_memory().swap, 1 << 20)?.with_limit_of_owners(8 * 4096);
+    /// let register = memory.store_for(1, &[0; 6 * 4096])?;
+    /// assert!(matches!(memory.store_for(1, &[0; 3 * 4096]), Err(MemoryError::SpaceFull { .. })));
+    /// assert!(memory.store_for(2, &[0; 3 * 4096]).is_ok());
+    /// drop(register);
+    /// assert!(memory.store_for(1, &[0; 3 * 4096]).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_limit_of_owners(self, bytes: u64) -> Self {
+        Self { quotas: Arc::new(Quotas { most: bytes / PAGE_BYTES, used: Mutex::default() }), ..self }
     }
 
     fn lock(&self) -> MutexGuard<'_, Pager> {
@@ -133,9 +215,22 @@ impl Memory {
     /// # Errors
     /// Any [`MemoryError`]; then nothing is kept.
     pub fn store(&self, bytes: &[u8]) -> Result<Register, MemoryError> {
+        self.keep(bytes, None)
+    }
+
+    /// Keeps `bytes` in a new register of an owner, within its limit.
+    ///
+    /// # Errors
+    /// [`MemoryError::SpaceFull`], or as [`store`](Self::store).
+    pub fn store_for(&self, owner: u32, bytes: &[u8]) -> Result<Register, MemoryError> {
+        let quota = self.quotas.take(owner, (bytes.len() as u64).div_ceil(PAGE_BYTES))?;
+        self.keep(bytes, Some(quota))
+    }
+
+    fn keep(&self, bytes: &[u8], quota: Option<Quota>) -> Result<Register, MemoryError> {
         let pages = (bytes.len() as u64).div_ceil(PAGE_BYTES);
         let start = self.lock().reserve(pages)?;
-        let mut register = Register { memory: self.clone(), start, pages, size: bytes.len() };
+        let mut register = Register { memory: self.clone(), start, pages, size: bytes.len(), _quota: quota };
         register.overwrite(bytes)?;
         Ok(register)
     }
@@ -189,6 +284,7 @@ pub struct Register {
     start: PageNumber,
     pages: u64,
     size: usize,
+    _quota: Option<Quota>,
 }
 
 impl Register {

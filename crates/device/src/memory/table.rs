@@ -1,7 +1,7 @@
 //! The VR table: the stored objects with a register in memory.
 
 use super::Register;
-use crate::store::ObjectKey;
+use crate::store::{ObjectKey, SpaceId};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -86,6 +86,13 @@ impl VrTable {
     /// ```
     pub fn release_unused(&self) -> usize {
         let unused: Vec<_> = self.lock().extract_if(|_, (_, register)| Arc::strong_count(register) == 1).collect();
+        unused.len()
+    }
+
+    /// The same for the registers of one space.
+    pub fn release_unused_of(&self, space: SpaceId) -> usize {
+        let unused = |key: &ObjectKey, register: &Arc<Register>| key.space == space && Arc::strong_count(register) == 1;
+        let unused: Vec<_> = self.lock().extract_if(|key, (_, register)| unused(key, register)).collect();
         unused.len()
     }
 

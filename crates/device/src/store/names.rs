@@ -38,6 +38,8 @@ pub struct SpaceLimits {
 impl SpaceLimits {
     /// As much as the store holds.
     pub const UNLIMITED: Self = Self { bytes: u64::MAX, objects: u64::MAX };
+    /// The default quotas of a new space: 64 GiB and 65,536 objects.
+    pub const NEW: Self = Self { bytes: 64 << 30, objects: 1 << 16 };
 }
 
 /// Flags of an object, with the bits of the metadata block.

@@ -18,15 +18,19 @@ impl Run<'_> {
 
     fn new_register(&self, bytes: &[u8]) -> Result<Register, RunError> {
         self.inner.memory.check_working_set([bytes.len() as u64])?;
-        Ok(self.with_room(|| self.inner.memory.store(bytes))?)
+        Ok(self.with_room(|| self.inner.memory.store_for(self.space.id.0, bytes))?)
     }
 
-    /// Does `work`; when the swap area or the addresses are used up, releases the unused registers of stored objects
+    /// Does `work`; when the swap area, the addresses or the space's part of them are used up, releases the unused registers of stored objects
     /// (their content is in the store as well), and tries once more.
     pub(super) fn with_room<T>(&self, mut work: impl FnMut() -> Result<T, MemoryError>) -> Result<T, MemoryError> {
         match work() {
             Err(MemoryError::SwapFull { .. } | MemoryError::AddressSpaceExhausted { .. }) => {
                 self.inner.registers.release_unused();
+                work()
+            }
+            Err(MemoryError::SpaceFull { .. }) => {
+                self.inner.registers.release_unused_of(self.space.id);
                 work()
             }
             outcome => outcome,
