@@ -3,7 +3,7 @@
 use crate::support::code::{add, int_mult, sub};
 use crate::support::*;
 use ciphermill_device::{
-    Device, DeviceConfig, DeviceError, MemoryError, ReadMode, RunError, Space, SpaceId, WriteOptions,
+    Device, DeviceConfig, DeviceError, MemoryError, ReadMode, RunError, Space, SpaceId, SpaceLimits, WriteOptions,
     memory::{Memory, PAGE_BYTES, Register},
     storage::{MemoryStorage, Storage},
 };
@@ -73,6 +73,41 @@ fn a_full_swap_area_falls_back_to_the_store() {
     let (device, results) = workload(config);
     assert!(results == expected);
     assert!(device.metrics().register_misses > 0);
+}
+
+/// A program with this number of registers of two pages each.
+fn keeps(registers: u32) -> Vec<u8> {
+    let y = vr(4, 0, 0);
+    let mut code = Vec::new();
+    for i in 0..registers {
+        code.extend([Instruction::push(y), Instruction::pop(vr(3, 0, i)), int_mult(vr(3, 0, i), 2)]);
+    }
+    code.push(Instruction::ret(y));
+    program(code)
+}
+
+#[test]
+fn one_space_s_registers_leave_the_swap_area_to_others() {
+    let mut config = DeviceConfig::in_memory();
+    config.main_memory_bytes = 20 * PAGE_BYTES;
+    config.swap_bytes = 400 * PAGE_BYTES;
+    config.swap_bytes_of_space = 100 * PAGE_BYTES;
+    let (device, modest) = open(config);
+    let greedy = device.create_space(SpaceId(1), SpaceLimits::UNLIMITED).expect("space");
+    put(&greedy, vr(0, 0, 0), &keeps(60));
+    let outcome = greedy.write_bytes(vr(4, 0, 0), &value(1, WORDS), WriteOptions::default());
+    let Err(DeviceError::ProgramFailed { cause, .. }) = outcome else { panic!("{outcome:?}") };
+    let RunError::Memory(error) = *cause else { panic!("{cause}") };
+    assert!(matches!(error, MemoryError::SpaceFull { limit: 409_600, .. }), "{error}");
+    // Within its part it goes on, whatever it holds from before; and so does another space.
+    for space in [&greedy, &modest] {
+        put(space, vr(0, 0, 0), &keeps(40));
+        assert!(put(space, vr(4, 0, 0), &value(2, WORDS)));
+        for data in 100..160 {
+            put(space, vr(3, 0, data), &value(3, WORDS));
+        }
+        assert!(put(space, vr(4, 0, 0), &value(2, WORDS)), "unused registers of stored objects make room");
+    }
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use crate::state::{Fixture, KEY};
 use crate::support::*;
-use ciphermill_device::{DeviceConfig, DeviceError, HandlerError, ReadMode, RunError, Space, WriteOptions};
+use ciphermill_device::{
+    DeviceConfig, DeviceError, HandlerError, ReadMode, RunError, Space, SpaceId, SpaceLimits, WriteOptions,
+};
 use ciphermill_program::{Fault, Program, VerifyError};
-use ciphermill_tfhe::KeyOrder;
+use ciphermill_tfhe::{KeyForm, KeyOrder};
 use std::time::Duration;
 
 /// Stores the program; writing y, reading x and running the program without storing it all fail with the same cause.
@@ -138,4 +140,23 @@ fn operands_of_two_key_sets() {
         f.refuses(&["instruction 0", "key tag of the ciphertext", &tags[0], &tags[1]], |space| space.run(&bootstrap));
     assert!(matches!(error, DeviceError::GivenProgramFailed { .. }), "{error}");
     f.computes();
+}
+
+/// Slow programs of one space must not have those of another refused.
+#[test]
+fn programs_of_one_space_do_not_change_the_estimates_of_another() {
+    let (device, one) = open(DeviceConfig::in_memory());
+    let other = device.create_space(SpaceId(7), SpaceLimits::UNLIMITED).expect("a space");
+    let (keys, mut rng) = (Keys::new(3, KeyForm::Seeded, KeyOrder::Small), rng(5));
+    let code = xy(x_of(KEY), y_of(KEY));
+    for space in [&one, &other] {
+        keys.install(space, KEY);
+        keys.multiply(space, KEY, (3, 2), &mut rng);
+    }
+    let (mine, before) = (one.check(&code).expect("good"), other.check(&code).expect("good"));
+    for _ in 0..4 {
+        keys.multiply(&one, KEY, (3, 2), &mut rng);
+    }
+    assert_ne!(one.check(&code).expect("good"), mine, "the measured times count here");
+    assert_eq!(other.check(&code).expect("good"), before);
 }
