@@ -16,7 +16,7 @@
 //!
 //! Numbers of two dwords have the lower one first; records are little-endian.
 
-use ciphermill_nvme::VendorCommand;
+use ciphermill_nvme::{VendorCommand, VendorOpcode};
 use ciphermill_program::{DataId, KeyId, Metadata, TypeCode, VrId};
 use std::num::NonZeroU32;
 
@@ -34,6 +34,22 @@ pub const OPCODE_CLOSE: u8 = 0xc8;
 pub const OPCODE_RELEASE: u8 = 0xcc;
 /// Opcode of [`DeleteObject`].
 pub const OPCODE_DELETE: u8 = 0xd0;
+
+/// All of them with their effects, ascending. OpenObject may disarm an object, which changes its metadata block.
+pub const OPCODES: [VendorOpcode; 7] = [
+    VendorOpcode { opcode: OPCODE_DIRECTORY, changes: false },
+    VendorOpcode { opcode: OPCODE_RESERVE, changes: true },
+    VendorOpcode { opcode: OPCODE_CLOSE, changes: false },
+    VendorOpcode { opcode: OPCODE_OPEN, changes: true },
+    VendorOpcode { opcode: OPCODE_RELEASE, changes: true },
+    VendorOpcode { opcode: OPCODE_READ, changes: false },
+    VendorOpcode { opcode: OPCODE_DELETE, changes: true },
+];
+
+/// Whether a command needs the right to write: it changes objects, not only their flags.
+pub(crate) const fn changes(opcode: u8) -> bool {
+    matches!(opcode, OPCODE_RESERVE | OPCODE_RELEASE | OPCODE_DELETE)
+}
 
 /// Why the dwords or the data of a vendor command mean nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -47,6 +47,16 @@ pub(crate) enum CliError {
         /// The name of this host.
         host: String,
     },
+    /// Nothing listens at the address.
+    #[error(
+        "{source}; nothing listens there: start `ciphermill serve --listen {target}`, or give the address that it printed"
+    )]
+    NothingListens {
+        /// The refusal.
+        source: ClientError,
+        /// The address.
+        target: String,
+    },
     /// A number does not fit its declared precision.
     #[error(transparent)]
     FixedPoint(#[from] FixedPointError),

@@ -117,6 +117,9 @@ impl RemoteArgs {
         let host = config.host.clone();
         remote::connect(config).map_err(|source| match &source {
             ClientError::Connect(refused) if remote::is_host_refused(refused) => CliError::HostRefused { source, host },
+            ClientError::Connect(refused) if remote::nothing_listens(refused) => {
+                CliError::NothingListens { source, target: target.to_owned() }
+            }
             _ => source.into(),
         })
     }

@@ -1,6 +1,7 @@
 //! `serve` as a process: started, used over `--connect`, stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 
 use crate::serve_support::{HOST, Served};
@@ -115,7 +116,7 @@ fn the_example_configuration_is_one() {
     let bench = Bench::new();
     let example = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/ciphermill.toml"));
     bench.write("example.toml", example.expect("the example"));
-    let config = ["--config", "example.toml", "--metrics", "127.0.0.1:0"];
+    let config = ["--config", "example.toml", "--metrics", "127.0.0.1:0", "--audit", "audit.jsonl"];
     let served = Served::start(&bench, &config);
     bench.run(["blob", "ls", "--connect", &served.connect()]).done();
     served.stop();
@@ -266,4 +267,92 @@ fn a_stop_in_the_middle_of_writes_loses_nothing() {
         assert_eq!(bench.read("got"), bytes, "{id}");
     }
     served.stop();
+}
+
+/// Sockets that ask nothing, or half a request, keep nobody from `/healthz`.
+#[test]
+fn idle_sockets_do_not_deny_the_health_check() {
+    let bench = Bench::new();
+    let served = Served::start(&bench, &["--metrics", "127.0.0.1:0"]);
+    let address = served.metrics.clone().expect("metrics");
+    let mut idle = Vec::new();
+    for number in 0..300 {
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        if number % 2 == 0 {
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n").expect("half a request");
+        }
+        idle.push(stream);
+        if number % 10 == 0 {
+            let (status, body) = served.http("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+            assert_eq!((status, body.as_str()), (200, "ok\n"), "after {number} idle sockets");
+        }
+    }
+    // Readers of /metrics that take nothing have a bound of their own.
+    let mut slow = Vec::new();
+    for _ in 0..40 {
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("a request");
+        slow.push(stream);
+    }
+    let (status, _) = served.http("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    assert_eq!(status, 200);
+    drop((idle, slow));
+    served.stop();
+}
+
+const OTHER: &str = "nqn.2026-01.org.example:other";
+
+#[test]
+fn rights_and_the_audit_log_follow_the_configuration() {
+    let bench = Bench::new();
+    table(&bench);
+    let rights = format!("{OTHER}=read");
+    let options = ["--allow-host", HOST, "--host-rights", &rights, "--audit", "audit.jsonl"];
+    let served = Served::start(&bench, &options);
+    let connect = served.connect();
+    let at = |verb: &str, rest: &[&str]| bench.run(["blob", verb, "--connect", &connect].iter().chain(rest));
+    at("put", &["--id", "1:0:1", "t.tv"]).done();
+    let other = ["--host-nqn", OTHER];
+    at("get", &["--id", "1:0:1", "--out", "other.tv", other[0], other[1]]).done();
+    at("put", &["--id", "1:0:2", "t.tv", other[0], other[1]]).failed(&["right to write"]);
+    at("rm", &["--id", "1:0:1", other[0], other[1]]).failed(&["right to write"]);
+    at("rm", &["--id", "1:0:1"]).done();
+    served.stop();
+    let text = String::from_utf8(bench.read("audit.jsonl")).expect("UTF-8");
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of =
+        |action: &str, host: &str| lines.iter().filter(|line| line["action"] == action && line["host"] == host).count();
+    assert_eq!((of("put", HOST), of("deleted", HOST)), (1, 1), "{text}");
+    assert!(of("denied", OTHER) >= 2 && of("put", OTHER) == 0, "{text}");
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(bench.path("audit.jsonl")).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+/// A new namespace has quotas; one that exists keeps its own.
+#[test]
+fn quotas_are_kept() {
+    let bench = Bench::new();
+    let quota = |options: &[&str]| {
+        let served = Served::start(&bench, &[&["--metrics", "127.0.0.1:0"], options].concat());
+        let (_, text) = served.http("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        served.stop();
+        let of = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(name) && line.contains("space=\"1\"")).expect(name);
+            line.rsplit(' ').next().expect("a value").parse::<u64>().expect("a number")
+        };
+        (of("ciphermill_device_space_limit_bytes"), of("ciphermill_device_space_limit_objects"))
+    };
+    assert_eq!(quota(&["--objects", "9"]), (64 << 30, 9), "a new one");
+    assert_eq!(quota(&["--objects", "7", "--capacity", "1G"]), (64 << 30, 9), "it keeps them");
+    bench.write("quota.toml", "[[namespace]]\nid = 1\ncapacity = \"2G\"\nobjects = 5\n");
+    assert_eq!(quota(&["--config", "quota.toml"]), (2 << 30, 5), "configured");
+    assert_eq!(quota(&[]), (2 << 30, 5));
+}
+
+#[test]
+fn a_server_that_is_not_there_is_hinted_at() {
+    let bench = Bench::new();
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").to_string();
+    bench.run(["blob", "ls", "--connect", &free]).failed(&["nothing listens", "ciphermill serve", &free]);
 }

@@ -1,8 +1,11 @@
 //! Connecting to a served device.
 
+use std::io;
+
 use ciphermill_middleware::{DEFAULT_HOST_NQN, NvmeConfig, NvmeError, NvmeTransport};
 use ciphermill_nvme::Status;
 use ciphermill_nvme::fabrics::is_nqn;
+use ciphermill_nvme::initiator::InitiatorError;
 
 use crate::error::{AddressError, AddressProblem, ClientError};
 
@@ -79,6 +82,26 @@ pub fn is_host_refused(error: &NvmeError) -> bool {
         NvmeError::Subsystems { names, .. } => names.is_empty(),
         _ => false,
     }
+}
+
+/// Whether nothing listens at the address: the connection was refused by the system, not by a server.
+///
+/// # Example
+/// ```
+/// use ciphermill_client::remote;
+/// use ciphermill_middleware::NvmeError;
+/// use ciphermill_nvme::initiator::InitiatorError;
+/// use std::{io, sync::Arc};
+///
+/// let source = Arc::new(io::Error::from(io::ErrorKind::ConnectionRefused));
+/// let refused = NvmeError::Initiator(InitiatorError::Io { address: "localhost:4420".to_owned(), source });
+/// assert!(remote::nothing_listens(&refused));
+/// assert!(!remote::nothing_listens(&NvmeError::Runtime));
+/// ```
+#[must_use]
+pub fn nothing_listens(error: &NvmeError) -> bool {
+    let NvmeError::Initiator(InitiatorError::Io { source, .. }) = error else { return false };
+    source.kind() == io::ErrorKind::ConnectionRefused
 }
 
 /// Checks that a name is an NVMe qualified name.

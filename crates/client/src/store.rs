@@ -46,6 +46,10 @@ pub struct DeviceSettings {
     pub max_program_duration: Option<Duration>,
     /// The size limit of an object, in bytes.
     pub max_object_bytes: Option<u64>,
+    /// Size limit of the swap area, in bytes.
+    pub swap: Option<u64>,
+    /// The most bytes of one space's registers in main memory and the swap area together.
+    pub swap_of_space: Option<u64>,
     /// Memory for loaded keys and prepared operands, in bytes.
     pub key_memory: Option<u64>,
     /// For some spaces, bytes of it that other spaces never take away.
@@ -62,6 +66,8 @@ impl Default for DeviceSettings {
             engine: EngineName::Cpu,
             max_program_duration: None,
             max_object_bytes: None,
+            swap: None,
+            swap_of_space: None,
             key_memory: None,
             key_memory_floors: BTreeMap::new(),
             security: Security::Require128Bits,
@@ -121,6 +127,8 @@ pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress)
     config.main_memory_bytes = settings.memory.unwrap_or(config.main_memory_bytes);
     config.max_program_duration = settings.max_program_duration.unwrap_or(config.max_program_duration);
     config.max_object_bytes = settings.max_object_bytes.unwrap_or(config.max_object_bytes);
+    config.swap_bytes = settings.swap.unwrap_or(config.swap_bytes);
+    config.swap_bytes_of_space = settings.swap_of_space.unwrap_or(config.swap_bytes / 2).max(1 << 12);
     config.key_memory.bytes = settings.key_memory.unwrap_or(config.key_memory.bytes);
     config.key_memory.floors.clone_from(&settings.key_memory_floors);
     let engines = Engines::new(settings.engine, settings.backend).device(settings.security)?;
@@ -128,7 +136,8 @@ pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress)
     Ok(Device::open(config, handlers::standard(engines, policy, Some(progress)))?)
 }
 
-/// The space of a device; if `make` is set, it is created where it does not exist.
+/// The space of a device; if `make` is set, it is created where it does not exist, with the quotas of new spaces
+/// ([`SpaceLimits::NEW`]).
 ///
 /// # Errors
 /// [`ClientError::NoSuchSpace`] or [`ClientError::Device`].
@@ -148,7 +157,7 @@ pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress)
 pub fn space(device: &Device, directory: &Path, id: SpaceId, make: bool) -> Result<Space, ClientError> {
     match device.space(id) {
         Err(DeviceError::Store(StoreError::NoSuchSpace { .. })) if make => {
-            Ok(device.create_space(id, SpaceLimits::UNLIMITED)?)
+            Ok(device.create_space(id, SpaceLimits::NEW)?)
         }
         Err(DeviceError::Store(StoreError::NoSuchSpace { .. })) => {
             Err(ClientError::NoSuchSpace { path: directory.to_owned(), space: id.0 })

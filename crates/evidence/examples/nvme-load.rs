@@ -25,7 +25,7 @@
 //! time of this process.
 
 use ciphermill_nvme::{
-    Answer, BLOCK_BYTES, CommandError, Geometry, Host, Namespace, Status, buffers,
+    Answer, BLOCK_BYTES, Caller, CommandError, Geometry, Host, Namespace, Status, buffers,
     initiator::{Controller, InitiatorConfig, RemoteNamespace, blocking::BlockingController},
     pdu::Digests,
     server::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig, Target},
@@ -122,7 +122,7 @@ impl Namespace for Memory {
         Geometry { size, capacity: size, used: size }
     }
 
-    fn read(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
+    fn read(self: Arc<Self>, _: &Arc<Caller>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
         let mut data = buffers::with_capacity(blocks as usize * BLOCK_BYTES);
         let read = || -> Option<Vec<u8>> {
             for lock in self.blocks.get(lba as usize..lba as usize + blocks as usize)? {
@@ -133,7 +133,7 @@ impl Namespace for Memory {
         Self::ready(read())
     }
 
-    fn write(self: Arc<Self>, _: &Arc<Host>, lba: u64, data: Vec<u8>) -> Answer<()> {
+    fn write(self: Arc<Self>, _: &Arc<Caller>, lba: u64, data: Vec<u8>) -> Answer<()> {
         let mut rest = data.chunks_exact(BLOCK_BYTES);
         let outcome = self.each(lba..lba + (data.len() / BLOCK_BYTES) as u64, |block| {
             block.copy_from_slice(rest.next().unwrap_or(&[0; BLOCK_BYTES]));
@@ -142,15 +142,15 @@ impl Namespace for Memory {
         Self::ready(outcome)
     }
 
-    fn write_zeroes(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32, _: bool) -> Answer<()> {
+    fn write_zeroes(self: Arc<Self>, _: &Arc<Caller>, lba: u64, blocks: u32, _: bool) -> Answer<()> {
         Self::ready(self.each(lba..lba + u64::from(blocks), |block| block.fill(0)))
     }
 
-    fn deallocate(self: Arc<Self>, _: &Arc<Host>, _: Vec<Range<u64>>) -> Answer<()> {
+    fn deallocate(self: Arc<Self>, _: &Arc<Caller>, _: Vec<Range<u64>>) -> Answer<()> {
         Answer::Ready(Ok(()))
     }
 
-    fn flush(self: Arc<Self>, _: &Arc<Host>) -> Answer<()> {
+    fn flush(self: Arc<Self>, _: &Arc<Caller>) -> Answer<()> {
         Answer::Ready(Ok(()))
     }
 }

@@ -2,7 +2,7 @@
 //! the target and one for the host, which speaks plain bytes. `cargo run --release -p ciphermill-evidence --example nvme-target-rate`.
 
 use ciphermill_nvme::{
-    Answer, Geometry, Host, Namespace, buffers,
+    Answer, Caller, Geometry, Namespace, buffers,
     server::{HostAccess, NamespaceConfig, Subsystem, SubsystemConfig, Target},
 };
 use std::{
@@ -22,22 +22,22 @@ impl Namespace for Pattern {
     fn geometry(&self) -> Geometry {
         Geometry { size: 1 << 20, capacity: 1 << 20, used: 0 }
     }
-    fn read(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
+    fn read(self: Arc<Self>, _: &Arc<Caller>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
         let bytes = blocks as usize * 4096;
         let mut data = buffers::with_capacity(bytes);
         data.resize(bytes, lba as u8);
         Answer::Ready(Ok(data))
     }
-    fn write(self: Arc<Self>, _: &Arc<Host>, _: u64, _: Vec<u8>) -> Answer<()> {
+    fn write(self: Arc<Self>, _: &Arc<Caller>, _: u64, _: Vec<u8>) -> Answer<()> {
         Answer::Ready(Ok(()))
     }
-    fn write_zeroes(self: Arc<Self>, _: &Arc<Host>, _: u64, _: u32, _: bool) -> Answer<()> {
+    fn write_zeroes(self: Arc<Self>, _: &Arc<Caller>, _: u64, _: u32, _: bool) -> Answer<()> {
         Answer::Ready(Ok(()))
     }
-    fn deallocate(self: Arc<Self>, _: &Arc<Host>, _: Vec<Range<u64>>) -> Answer<()> {
+    fn deallocate(self: Arc<Self>, _: &Arc<Caller>, _: Vec<Range<u64>>) -> Answer<()> {
         Answer::Ready(Ok(()))
     }
-    fn flush(self: Arc<Self>, _: &Arc<Host>) -> Answer<()> {
+    fn flush(self: Arc<Self>, _: &Arc<Caller>) -> Answer<()> {
         Answer::Ready(Ok(()))
     }
 }

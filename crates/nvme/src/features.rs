@@ -64,6 +64,8 @@ impl QueueCount {
 
 /// Events in the Asynchronous Event Configuration, and in the same places of OAES.
 pub mod event_bits {
+    /// The spare capacity is low; only in the configuration.
+    pub const SPARE: u32 = 1;
     /// Attributes of a namespace changed, or the list of namespaces.
     pub const NAMESPACES: u32 = 1 << 8;
     /// The discovery log page changed.
@@ -94,6 +96,8 @@ impl Event {
     pub const NAMESPACES: Self = Self { kind: 2, information: 0x00, log_page: crate::log::id::CHANGED_NAMESPACES };
     /// The discovery log page changed.
     pub const DISCOVERY: Self = Self { kind: 2, information: 0xf0, log_page: crate::log::id::DISCOVERY };
+    /// The capacity of a namespace is nearly used up: the spare is at its threshold.
+    pub const SPARE: Self = Self { kind: 1, information: 0x02, log_page: crate::log::id::SMART };
     /// An error of the controller that no command's completion reported.
     pub const TRANSIENT_ERROR: Self = Self { kind: 0, information: 0x04, log_page: crate::log::id::ERROR };
 

@@ -94,6 +94,8 @@ pub struct ControllerIdentity {
     pub optional_commands: u16,
     /// Volatile write cache (VWC); bit 0 says that there is one.
     pub write_cache: u8,
+    /// Blocks of the longest write that every namespace makes whole or not at all, less one (AWUN, AWUPF).
+    pub atomic_write: u16,
     /// SGL support (SGLS).
     pub sgls: u32,
     /// Name of the subsystem.
@@ -149,6 +151,8 @@ impl ControllerIdentity {
         put(&mut data, 516, &self.namespaces.to_le_bytes());
         put(&mut data, 520, &self.optional_commands.to_le_bytes());
         data[525] = self.write_cache;
+        put(&mut data, 526, &self.atomic_write.to_le_bytes());
+        put(&mut data, 528, &self.atomic_write.to_le_bytes());
         put(&mut data, 536, &self.sgls.to_le_bytes());
         put_text(&mut data, 768, 256, &self.subsystem);
         put(&mut data, 1792, &self.command_capsule.to_le_bytes());
@@ -187,6 +191,7 @@ impl ControllerIdentity {
             namespaces: u32_at(data, 516),
             optional_commands: u16_at(data, 520),
             write_cache: data[525],
+            atomic_write: u16_at(data, 526).min(u16_at(data, 528)),
             sgls: u32_at(data, 536),
             subsystem: text(data, 768, 256, "the subsystem's name")?,
             command_capsule: u32_at(data, 1792),
@@ -215,8 +220,13 @@ pub struct NamespaceIdentity {
     pub capacity: u64,
     /// Blocks in use (NUSE).
     pub used: u64,
-    /// Features (NSFEAT): bit 0 thin provisioning.
+    /// Features (NSFEAT): bit 0 thin provisioning, bit 1 atomic writes by namespace.
     pub features: u8,
+    /// What deallocated blocks read as (DLFEAT), see [`NamespaceIdentity::READS_ZEROS`].
+    pub deallocated: u8,
+    /// Blocks of the longest write that is made whole or not at all, less one (NAWUN, NAWUPF); counts with
+    /// [`NamespaceIdentity::ATOMIC`].
+    pub atomic_write: u16,
     /// Whether several controllers may attach (NMIC bit 0).
     pub shared: bool,
     /// Globally unique identifier (NGUID).
@@ -230,6 +240,10 @@ pub struct NamespaceIdentity {
 impl NamespaceIdentity {
     /// [`NamespaceIdentity::features`]: thin provisioning, capacity may be less than size.
     pub const THIN: u8 = 1;
+    /// [`NamespaceIdentity::features`]: the namespace states its own [`atomic_write`](Self::atomic_write).
+    pub const ATOMIC: u8 = 1 << 1;
+    /// [`NamespaceIdentity::deallocated`]: zeros, and Write Zeroes may deallocate.
+    pub const READS_ZEROS: u8 = 1 | 1 << 3;
 
     /// Its bytes.
     #[must_use]
@@ -240,6 +254,9 @@ impl NamespaceIdentity {
         put(&mut data, 16, &self.used.to_le_bytes());
         data[24] = self.features;
         data[30] = u8::from(self.shared);
+        data[33] = self.deallocated;
+        put(&mut data, 34, &self.atomic_write.to_le_bytes());
+        put(&mut data, 36, &self.atomic_write.to_le_bytes());
         put(&mut data, 104, &self.nguid);
         put(&mut data, 128, &self.metadata_bytes.to_le_bytes());
         data[130] = self.block_shift;
@@ -260,6 +277,8 @@ impl NamespaceIdentity {
             used: u64_at(data, 16),
             features: data[24],
             shared: data[30] & 1 != 0,
+            deallocated: data[33],
+            atomic_write: u16_at(data, 34).min(u16_at(data, 36)),
             nguid: bytes(data, 104),
             metadata_bytes: u16_at(data, 128 + 4 * format),
             block_shift: data[130 + 4 * format],

@@ -25,7 +25,9 @@ pub mod server;
 pub mod status;
 
 pub use fields::RecordError;
-pub use namespace::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};
+pub use namespace::{
+    Account, Answer, Caller, CommandError, Geometry, Host, Namespace, Properties, VendorCommand, VendorOpcode,
+};
 pub use status::Status;
 
 /// Bytes of a logical block, in every namespace.

@@ -1,7 +1,7 @@
 //! The seam between the protocol and what keeps the blocks.
 
 use crate::status::Status;
-use std::{fmt, future::Future, ops::Range, pin::Pin, sync::Arc};
+use std::{fmt, future::Future, net::IpAddr, ops::Range, pin::Pin, sync::Arc};
 
 /// A host, as it named itself in Connect.
 ///
@@ -18,6 +18,109 @@ pub struct Host {
     pub nqn: String,
     /// Its identifier.
     pub id: [u8; 16],
+}
+
+/// The account that a host's use of the target is charged to. All hosts of one account have one share of every resource.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::Account;
+///
+/// let named = Account::Host("nqn.2026-01.example:host".into());
+/// assert_eq!(named.to_string(), "nqn.2026-01.example:host");
+/// // Every address of this machine is one source.
+/// let (one, other) = ("127.0.0.1".parse()?, "127.9.9.9".parse()?);
+/// assert_eq!(Account::source(one), Account::source(other));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Account {
+    /// The name of a host that the configuration names.
+    Host(Arc<str>),
+    /// The source address of hosts whose names are not configured.
+    Address(IpAddr),
+}
+
+impl Account {
+    /// The account of a source address. All addresses of the loopback interface count as one, and so do the addresses of
+    /// one IPv6 network of 64 bits: a host that has one of them can take the others.
+    #[must_use]
+    pub fn source(address: IpAddr) -> Self {
+        use std::net::{Ipv4Addr, Ipv6Addr};
+        Self::Address(match address.to_canonical() {
+            address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+            address => address,
+        })
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(nqn) => f.write_str(nqn),
+            Self::Address(address) => write!(f, "hosts at {address}"),
+        }
+    }
+}
+
+/// The host that a command comes from.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::{Account, Caller, Host};
+///
+/// let caller = Caller::named(Host { nqn: "nqn.2026-01.example:host".into(), id: [1; 16] });
+/// assert_eq!(caller.account, Account::Host("nqn.2026-01.example:host".into()));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Caller {
+    /// The host, as it named itself.
+    pub host: Host,
+    /// The account that its use is charged to.
+    pub account: Account,
+}
+
+impl Caller {
+    /// A host with its own account.
+    #[must_use]
+    pub fn named(host: Host) -> Self {
+        Self { account: Account::Host(host.nqn.as_str().into()), host }
+    }
+}
+
+/// The properties of a namespace that never change, for Identify and the log pages.
+///
+/// # Example
+/// ```
+/// use ciphermill_nvme::Properties;
+///
+/// let disk = Properties { deallocated_reads_zeros: true, ..Properties::default() };
+/// assert_eq!((disk.atomic_blocks, disk.vendor.len()), (1, 0));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// Whether deallocated blocks read as zeros (DLFEAT).
+    pub deallocated_reads_zeros: bool,
+    /// Blocks of the longest write that is old or new as a whole, also after a power failure; at least 1.
+    pub atomic_blocks: u32,
+    /// The vendor's opcodes, ascending.
+    pub vendor: &'static [VendorOpcode],
+}
+
+impl Default for Properties {
+    fn default() -> Self {
+        Self { deallocated_reads_zeros: false, atomic_blocks: 1, vendor: &[] }
+    }
+}
+
+/// A vendor's opcode that a namespace implements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VendorOpcode {
+    /// The opcode, 80h to FFh.
+    pub opcode: u8,
+    /// Whether the command may change blocks.
+    pub changes: bool,
 }
 
 /// Sizes of a namespace in blocks.
@@ -174,7 +277,7 @@ pub struct VendorCommand {
 ///
 /// # Example
 /// ```
-/// use ciphermill_nvme::{Answer, BLOCK_BYTES, CommandError, Geometry, Host, Namespace, Status};
+/// use ciphermill_nvme::{Answer, BLOCK_BYTES, Caller, CommandError, Geometry, Host, Namespace, Status};
 /// use std::{ops::Range, sync::Arc};
 ///
 /// /// A read-only disk of 16 blocks. Every byte of a block is the number of the block.
@@ -190,31 +293,31 @@ pub struct VendorCommand {
 ///         Geometry { size: 16, capacity: 16, used: 16 }
 ///     }
 ///
-///     fn read(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
+///     fn read(self: Arc<Self>, _: &Arc<Caller>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
 ///         let numbers = lba..lba + u64::from(blocks);
 ///         Answer::Ready(Ok(numbers.flat_map(|number| [number as u8; BLOCK_BYTES]).collect()))
 ///     }
 ///
-///     fn write(self: Arc<Self>, _: &Arc<Host>, lba: u64, _: Vec<u8>) -> Answer<()> {
+///     fn write(self: Arc<Self>, _: &Arc<Caller>, lba: u64, _: Vec<u8>) -> Answer<()> {
 ///         refused(lba)
 ///     }
 ///
-///     fn write_zeroes(self: Arc<Self>, _: &Arc<Host>, lba: u64, _: u32, _: bool) -> Answer<()> {
+///     fn write_zeroes(self: Arc<Self>, _: &Arc<Caller>, lba: u64, _: u32, _: bool) -> Answer<()> {
 ///         refused(lba)
 ///     }
 ///
-///     fn deallocate(self: Arc<Self>, _: &Arc<Host>, ranges: Vec<Range<u64>>) -> Answer<()> {
+///     fn deallocate(self: Arc<Self>, _: &Arc<Caller>, ranges: Vec<Range<u64>>) -> Answer<()> {
 ///         refused(ranges[0].start)
 ///     }
 ///
-///     fn flush(self: Arc<Self>, _: &Arc<Host>) -> Answer<()> {
+///     fn flush(self: Arc<Self>, _: &Arc<Caller>) -> Answer<()> {
 ///         Answer::Ready(Ok(()))
 ///     }
 /// }
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let host = Arc::new(Host { nqn: "nqn.2026-01.example:host".into(), id: [1; 16] });
+/// let host = Arc::new(Caller::named(Host { nqn: "nqn.2026-01.example:host".into(), id: [1; 16] }));
 /// let disk = Arc::new(Numbers);
 /// assert_eq!(disk.clone().read(&host, 3, 1).wait().await?, [3u8; BLOCK_BYTES]);
 /// assert!(disk.write(&host, 3, vec![0; BLOCK_BYTES]).wait().await.is_err_and(|error| error.lba == Some(3)));
@@ -225,25 +328,30 @@ pub trait Namespace: Send + Sync + fmt::Debug + 'static {
     /// Its sizes now. `size` never changes.
     fn geometry(&self) -> Geometry;
 
+    /// Its further properties, which never change.
+    fn properties(&self) -> Properties {
+        Properties::default()
+    }
+
     /// Reads `blocks` blocks from `lba`; gives exactly as many bytes.
-    fn read(self: Arc<Self>, host: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>>;
+    fn read(self: Arc<Self>, caller: &Arc<Caller>, lba: u64, blocks: u32) -> Answer<Vec<u8>>;
 
     /// Writes whole blocks from `lba`; durable when it is answered.
-    fn write(self: Arc<Self>, host: &Arc<Host>, lba: u64, data: Vec<u8>) -> Answer<()>;
+    fn write(self: Arc<Self>, caller: &Arc<Caller>, lba: u64, data: Vec<u8>) -> Answer<()>;
 
     /// Makes `blocks` blocks from `lba` read as zeros; durable when it is answered. With `deallocate` they need not keep
     /// their place on the disk.
-    fn write_zeroes(self: Arc<Self>, host: &Arc<Host>, lba: u64, blocks: u32, deallocate: bool) -> Answer<()>;
+    fn write_zeroes(self: Arc<Self>, caller: &Arc<Caller>, lba: u64, blocks: u32, deallocate: bool) -> Answer<()>;
 
     /// Deallocates these blocks, at most 256 ranges. The namespace decides the content that they read as then.
-    fn deallocate(self: Arc<Self>, host: &Arc<Host>, ranges: Vec<Range<u64>>) -> Answer<()>;
+    fn deallocate(self: Arc<Self>, caller: &Arc<Caller>, ranges: Vec<Range<u64>>) -> Answer<()>;
 
     /// Returns when everything answered before is durable.
-    fn flush(self: Arc<Self>, host: &Arc<Host>) -> Answer<()>;
+    fn flush(self: Arc<Self>, caller: &Arc<Caller>) -> Answer<()>;
 
     /// A vendor's command; gives at most [`VendorCommand::length`] bytes.
-    fn vendor(self: Arc<Self>, host: &Arc<Host>, command: VendorCommand) -> Answer<Vec<u8>> {
-        let _ = (host, command);
+    fn vendor(self: Arc<Self>, caller: &Arc<Caller>, command: VendorCommand) -> Answer<Vec<u8>> {
+        let _ = (caller, command);
         Answer::failed(Status::INVALID_OPCODE.do_not_retry())
     }
 }

@@ -131,6 +131,8 @@ impl Status {
     pub const UNRECOVERED_READ_ERROR: Self = media(0x81);
     /// Compare found a difference.
     pub const COMPARE_FAILURE: Self = media(0x85);
+    /// The host may not access the blocks.
+    pub const ACCESS_DENIED: Self = media(0x86);
 
     /// A status of the vendor: type 7.
     ///

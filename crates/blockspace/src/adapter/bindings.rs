@@ -1,9 +1,11 @@
 //! The objects bound or declared at addresses of a namespace.
 
 use super::{
+    access::Actor,
     coverage::Coverage,
     labels::{Declaration, Kind},
     locks::{Ranges, locked},
+    shares::{PendingCharge, Share},
 };
 use ciphermill_program::{Metadata, VrId};
 use std::{
@@ -34,6 +36,12 @@ pub(super) struct Declared {
     pub(super) failed: AtomicBool,
     /// Of a reservation: when it was made or written to last.
     pub(super) reserved: Option<Mutex<Instant>>,
+    /// The host that declared it.
+    pub(super) owner: Option<Actor>,
+    /// The host that wrote to it last.
+    writer: Mutex<Option<Actor>>,
+    /// Of one declared since the namespace was opened: its part of its host's share.
+    charge: Option<PendingCharge>,
 }
 
 impl Declared {
@@ -42,7 +50,39 @@ impl Declared {
         let Declaration { metadata, kind, number } = declaration;
         let reserved = (kind == Kind::Reserved).then(|| Mutex::new(Instant::now()));
         let (wanted, failed) = (AtomicBool::new(false), AtomicBool::new(kind == Kind::Failed));
-        Self { metadata, number, blocks, coverage: Mutex::new(coverage), wanted, failed, reserved }
+        let (owner, writer, charge) = Default::default();
+        Self {
+            metadata,
+            number,
+            blocks,
+            coverage: Mutex::new(coverage),
+            wanted,
+            failed,
+            reserved,
+            owner,
+            writer,
+            charge,
+        }
+    }
+
+    /// The same of a host, with its part of the host's share.
+    pub(super) fn owned(self, owner: Option<Actor>, charge: Option<PendingCharge>) -> Self {
+        Self { owner, charge, ..self }
+    }
+
+    /// The blocks that count in this share.
+    pub(super) fn charged(&self, share: &Arc<Share>) -> Option<u64> {
+        self.charge.as_ref().filter(|charge| charge.is_of(share)).map(|charge| charge.blocks)
+    }
+
+    /// A host writes to it.
+    pub(super) fn written_by(&self, writer: Option<&Actor>) {
+        *locked(&self.writer) = writer.cloned();
+    }
+
+    /// The host that wrote to it last.
+    pub(super) fn writer(&self) -> Option<Actor> {
+        locked(&self.writer).clone()
     }
 
     /// Blocks in the range may have changed.
@@ -73,6 +113,8 @@ impl Declared {
 pub(super) struct Binding {
     pub(super) bound: Option<Bound>,
     pub(super) declared: Option<Arc<Declared>>,
+    /// The host that created the object.
+    pub(super) owner: Option<Actor>,
 }
 
 impl Binding {
@@ -257,17 +299,35 @@ impl Bindings {
             self.bound_blocks += bound.blocks;
             self.registers.insert(bound.id, first);
         }
+        if place.bound.is_none() {
+            // Only a declaration is left here.
+            place.owner = place.declared.as_ref().and_then(|declared| declared.owner.clone());
+        }
         if place.bound.is_none() && place.declared.is_none() {
             self.places.remove(&first);
         }
     }
 
+    /// The owner of a register that is bound at `first`: its creator, or else the host that declared it there.
+    pub(super) fn owner_at(&self, first: u64, id: VrId) -> Option<Actor> {
+        match self.place_of(id).and_then(|earlier| self.get(earlier)) {
+            Some(place) => place.owner.clone(),
+            None => self.get(first)?.declared.as_ref()?.owner.clone(),
+        }
+    }
+
     /// Binds a register here, and nowhere else. Its declaration, if it was declared here, is done.
     pub(super) fn bind(&mut self, first: u64, bound: Bound) {
+        let owner = self.owner_at(first, bound.id);
+        self.bind_owned(first, bound, owner);
+    }
+
+    /// The same with an owner.
+    pub(super) fn bind_owned(&mut self, first: u64, bound: Bound, owner: Option<Actor>) {
         if let Some(earlier) = self.place_of(bound.id).filter(|earlier| *earlier != first) {
             self.unbind(earlier);
         }
-        self.edit(first, |place| *place = Binding { bound: Some(bound), declared: None });
+        self.edit(first, |place| *place = Binding { bound: Some(bound), declared: None, owner });
     }
 
     /// Gives the place of a register another number of blocks; none when there is no room for them.

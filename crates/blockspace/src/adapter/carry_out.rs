@@ -2,11 +2,13 @@
 
 use super::{
     BlockSpace, Outcome,
+    audit::{Action, Version},
     bindings::Declared,
     blocks_of,
     coverage::Coverage,
     crowded,
     locks::Ranges,
+    origin::Origin,
     plan::{Plan, Step},
     status,
     write::Edit,
@@ -50,16 +52,29 @@ fn apart(steps: Vec<Step>) -> Vec<Vec<Step>> {
 }
 
 impl BlockSpace {
-    pub(super) async fn carry_out(self: &Arc<Self>, plan: Plan, edit: &Edit, needed: &Ranges) -> Outcome {
+    pub(super) async fn carry_out(
+        self: &Arc<Self>,
+        origin: &Arc<Origin>,
+        plan: Plan,
+        edit: &Edit,
+        needed: &Ranges,
+    ) -> Outcome {
         let Plan { steps, flags, _taking } = plan;
         let made = self.make_all(steps, edit, needed).await;
         // Whatever became of the rest: what is marked as being deleted is to be gone.
-        let deleted = self.delete(self.undone(edit)).await;
+        let deleted = self.delete(origin, self.undone(edit)).await;
         made.and(deleted)?;
         if !flags.is_empty() {
-            let space = Arc::clone(self);
-            let set = move || flags.iter().try_for_each(|(id, flags)| space.device.set_flags(*id, *flags));
-            self.blocking(&self.disk, set).await?.map_err(|error| status::of_device(&error))?;
+            let (space, origin) = (Arc::clone(self), Arc::clone(origin));
+            let set = move || {
+                flags.iter().try_for_each(|(id, flags)| {
+                    space.device.set_flags(*id, *flags)?;
+                    space.audit.object(Action::Flags, origin.name(), *id, None, None);
+                    Ok(())
+                })
+            };
+            let set: Result<(), DeviceError> = self.blocking(&self.disk, set).await?;
+            set.map_err(|error| status::of_device(&error))?;
         }
         Ok(())
     }
@@ -114,10 +129,10 @@ impl BlockSpace {
                     index.delete_later(first, id);
                 }
             }
-            if let Some((first, declaration)) = step.declared {
+            if let Some((first, declaration, owner, charge)) = step.declared {
                 let blocks = blocks_of(declaration.metadata.size);
                 let coverage = Coverage::new(&self.volume, self.id, first, blocks);
-                let declared = Declared::new(declaration, blocks, coverage);
+                let declared = Declared::new(declaration, blocks, coverage).owned(owner, charge);
                 declared.wanted.store(true, Ordering::SeqCst);
                 self.index_mut().declare(first, Some(Arc::new(declared)));
             }
@@ -137,21 +152,29 @@ impl BlockSpace {
         Ok(())
     }
 
+    /// The version of an object that the device has.
+    pub(super) fn version(&self, id: VrId) -> Option<Version> {
+        self.device.stat(id).ok().map(|stat| Version::from(&stat))
+    }
+
     /// Deletes objects that lost their address, and then the labels of the deletions. The caller holds the registers. An
     /// object that was completed elsewhere meanwhile stays; failed deletions stay pending.
-    pub(super) async fn delete(self: &Arc<Self>, deleted: Vec<(u64, VrId)>) -> Outcome {
+    pub(super) async fn delete(self: &Arc<Self>, origin: &Arc<Origin>, deleted: Vec<(u64, VrId)>) -> Outcome {
         let mut outcome = Ok(());
         for group in deleted.chunks(SIDE_BY_SIDE) {
             // Side by side, so that the device commits them together.
             let mut jobs = tokio::task::JoinSet::new();
             for &(first, id) in group {
-                let space = Arc::clone(self);
+                let (space, origin) = (Arc::clone(self), Arc::clone(origin));
                 let delete = async move {
                     if space.index().place_of(id).is_some() {
                         return Ok(first);
                     }
-                    let device = space.device.clone();
+                    let (device, version) = (space.device.clone(), space.version(id));
                     let deleted = space.blocking(&space.jobs, move || device.delete(id)).await?;
+                    if deleted.is_ok() {
+                        space.audit.object(Action::Deleted, origin.name(), id, version, Some(first));
+                    }
                     match deleted {
                         Ok(()) | Err(DeviceError::Store(StoreError::NotFound { .. })) => {
                             space.pages.forget(id);

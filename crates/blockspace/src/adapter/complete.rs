@@ -2,6 +2,8 @@
 
 use super::{
     BlockSpace, Outcome, Taking,
+    access::Actor,
+    audit::{Action, AuditEvent, Version},
     bindings::{Bound, Declared},
     blocks_of, count,
     coverage::Extra,
@@ -9,6 +11,7 @@ use super::{
     labels::{Declaration, Kind, Label},
     locked,
     locks::{RangeGuard, Ranges},
+    origin::Origin,
     point, status,
 };
 use crate::volume::{BLOCK_BYTES, Operation, VolumeError};
@@ -103,7 +106,7 @@ pub(super) fn options_of(metadata: &Metadata, result_limit: Option<u64>, origin:
 impl BlockSpace {
     /// Completes every declared object in the ranges that was written to and has all its blocks, unless another command
     /// holds a lock on it and will complete it.
-    pub(super) async fn settle(self: &Arc<Self>, ranges: &Ranges) -> Outcome {
+    pub(super) async fn settle(self: &Arc<Self>, origin: &Origin, ranges: &Ranges) -> Outcome {
         let candidates = self.index().declared_in(ranges);
         let mut outcome = Ok(());
         for (first, declared) in candidates {
@@ -113,7 +116,7 @@ impl BlockSpace {
             let whole = Self::whole(self.half, first, declared.blocks);
             let Some(held) = self.changes.try_exclusive(whole.clone()) else { continue };
             if self.index().is_declared(first, &declared) && declared.wanted.swap(false, Ordering::SeqCst) {
-                outcome = outcome.and(match self.complete(first, &declared, None).await {
+                outcome = outcome.and(match self.complete(origin, first, &declared, None).await {
                     Ok(Completion::Done(binding)) => self.bound(binding).await,
                     Ok(Completion::Missing | Completion::Mismatch) => Ok(()),
                     Err(error) => Err(error),
@@ -131,6 +134,7 @@ impl BlockSpace {
     /// of [`bound`](Self::bound), which the caller handles, the same holds except for the device.
     pub(super) async fn complete(
         self: &Arc<Self>,
+        origin: &Origin,
         first: u64,
         declared: &Arc<Declared>,
         extra: Option<&Extra>,
@@ -141,12 +145,13 @@ impl BlockSpace {
         registers.extend(undone.map(point));
         let register = crowded(self.registers.exclusive_always(registers).await)?;
         // The label at the first block is needed for this object.
-        self.delete(undone.map(|id| (first, id)).into_iter().collect()).await?;
+        self.delete(&Self::itself(), undone.map(|id| (first, id)).into_iter().collect()).await?;
+        let replaces = self.device.stat(id).is_ok();
         let work = {
             let (space, declared, extra) = (Arc::clone(self), Arc::clone(declared), extra.cloned());
             move || space.attempt(first, &declared, extra.as_ref())
         };
-        let error = match self.blocking(&self.jobs, work).await? {
+        let error = match self.device_job(origin, work).await? {
             Ok(Attempt::Missing) => return Ok(Completion::Missing),
             Ok(Attempt::Mismatch) => return Ok(Completion::Mismatch),
             Ok(Attempt::Written(written, room)) => {
@@ -154,6 +159,7 @@ impl BlockSpace {
                 if extra.is_some() {
                     count(&self.counters.direct);
                 }
+                self.report(first, declared, &written, replaces);
                 let bound = Bound { id, blocks: blocks_of(written.stat.size) };
                 return self.bind(first, bound, declared.blocks, register, room).await.map(Completion::Done);
             }
@@ -167,6 +173,30 @@ impl BlockSpace {
         Err(if error.lba.is_some() { error } else { error.at(first) })
     }
 
+    /// Records a completion for the audit log, and that a program was missing.
+    fn report(&self, first: u64, declared: &Declared, written: &Written, replaces: bool) {
+        let Metadata { id, stored, .. } = declared.metadata;
+        if !written.computed && !stored && self.computing.contains(&id.type_code) {
+            count(&self.counters.stored_without_program);
+            tracing::debug!(space = self.id, register = %id, "stored as it was written: its key has no program");
+        }
+        let (host, writer) = (declared.owner.as_ref(), declared.writer());
+        self.audit.record(&AuditEvent {
+            action: match (written.computed, replaces) {
+                (true, _) => Action::Computed,
+                (false, true) => Action::Replaced,
+                (false, false) => Action::Put,
+            },
+            space: self.id,
+            host: host.map(Actor::as_str),
+            writer: writer.as_ref().filter(|writer| Some(*writer) != host).map(Actor::as_str),
+            object: Some(id),
+            version: Some(Version::from(&written.stat)),
+            lba: Some(first),
+            reason: None,
+        });
+    }
+
     /// Records that the content of a declared object was refused. A host that starts over begins with the metadata block:
     /// the present blocks must not be mistaken for the blocks that it is about to write.
     async fn fail(&self, first: u64, declared: &Declared) {
@@ -174,7 +204,8 @@ impl BlockSpace {
             return;
         }
         let Declared { metadata, number, .. } = *declared;
-        let label = Label::Declared(Declaration { metadata, kind: Kind::Failed, number }).encode();
+        let label = Label::Declared(Declaration { metadata, kind: Kind::Failed, number });
+        let label = label.encode_owned(declared.owner.as_ref());
         if let Err(error) = self.commit(vec![Operation::SetLabel { lba: self.half + first, label }]).await {
             // Known until the namespace is closed; after that, the blocks count for what is declared, as ever.
             tracing::warn!(space = self.id, lba = first, %error, "that an object was refused is not durable");
@@ -260,8 +291,9 @@ impl BlockSpace {
         room: Taking,
     ) -> Outcome<Binding> {
         let id = bound.id;
-        let (earlier, shown) = {
+        let (earlier, shown, owner) = {
             let index = self.index();
+            let owner = index.owner_at(first, id);
             let here = index.get(first).map_or(0, |place| place.blocks());
             let mut shown = Self::whole(self.half, first, here.max(bound.blocks));
             let earlier = index.place_of(id).filter(|earlier| *earlier != first);
@@ -270,10 +302,10 @@ impl BlockSpace {
                 shown.push(earlier..earlier + blocks);
                 shown.push(self.half + earlier..self.half + earlier + 1);
             }
-            (earlier, shown)
+            (earlier, shown, owner)
         };
         let mut operations = vec![
-            Operation::SetLabel { lba: first, label: Label::Bound(bound).encode() },
+            Operation::SetLabel { lba: first, label: Label::Bound(bound).encode_owned(owner.as_ref()) },
             Operation::ClearLabel { lba: self.half + first },
             Operation::Unmap { lba: first, blocks: declared.max(bound.blocks) },
         ];

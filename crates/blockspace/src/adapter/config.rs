@@ -1,5 +1,6 @@
 //! Limits, opening errors and counters of a namespace.
 
+use super::access::Access;
 use crate::{vendor, volume::VolumeError};
 use ciphermill_device::DeviceError;
 use std::{sync::atomic::AtomicU64, time::Duration};
@@ -24,10 +25,10 @@ pub struct BlockSpaceConfig {
     pub capacity: u64,
     /// Most objects with an address, declared or bound.
     pub max_places: usize,
-    /// Most results of compute-on-read objects kept until all their blocks are read, and most open objects, of which one
-    /// host may have three quarters.
+    /// Most results of compute-on-read objects kept until all their blocks are read, and most open objects; the hosts of one
+    /// account may have three quarters of either.
     pub max_sessions: usize,
-    /// Most bytes of results in memory for either.
+    /// Most bytes of results in memory for either; three quarters for the hosts of one account.
     pub session_bytes: u64,
     /// A session is dropped when it was idle for this long.
     pub session_idle: Duration,
@@ -43,13 +44,23 @@ pub struct BlockSpaceConfig {
     pub staging_bytes: usize,
     /// Completions and computed reads that run or wait in the device at one time, each on a thread of the runtime.
     pub device_jobs: usize,
+    /// Those of the hosts of one account; more wait for others of that account.
+    pub device_jobs_of_host: usize,
+    /// Most blocks of the objects of one account that are declared or reserved and not complete. One such object may be
+    /// larger.
+    pub pending_blocks_of_host: u64,
+    /// Most such objects of one account.
+    pub pending_objects_of_host: usize,
+    /// The rights of hosts.
+    pub access: Access,
     /// Reads that wait for a disk at one time, each on a thread of the runtime.
     pub disk_reads: usize,
 }
 
 impl BlockSpaceConfig {
     /// 2^`blocks_log2` blocks, all of which may be mapped; 65,536 objects; 64 sessions with 256 MiB and a minute;
-    /// reservations five minutes; 4,096 commands waiting, 1,024 for one object; 32 MiB waiting for the disk; 64 device jobs; 32 reads.
+    /// reservations five minutes; 4,096 commands waiting, 1,024 for one object; 32 MiB waiting for the disk; 64 device jobs; 32
+    /// reads. One account has 48 of the device jobs, and 16,384 pending objects in a quarter of the data half.
     #[must_use]
     pub fn new(blocks_log2: u32) -> Self {
         Self {
@@ -64,6 +75,10 @@ impl BlockSpaceConfig {
             max_waiting_of_object: 1024,
             staging_bytes: 32 << 20,
             device_jobs: 64,
+            device_jobs_of_host: 48,
+            pending_blocks_of_host: 1u64.checked_shl(blocks_log2).unwrap_or(u64::MAX) / 8,
+            pending_objects_of_host: 1 << 14,
+            access: Access::default(),
             disk_reads: 32,
         }
     }
@@ -142,6 +157,12 @@ pub struct BlockSpaceMetrics {
     pub computed_reads: u64,
     /// Results and open objects held now.
     pub sessions: u64,
+    /// Declarations and reservations refused, because the host's share was used up.
+    pub shares_refused: u64,
+    /// Commands refused, because the host lacks a right.
+    pub denied: u64,
+    /// Objects of compute-on-write types that were stored as they were written, because their key has no program.
+    pub stored_without_program: u64,
 }
 
 #[derive(Debug, Default)]
@@ -150,4 +171,7 @@ pub(super) struct Counters {
     pub(super) direct: AtomicU64,
     pub(super) failed: AtomicU64,
     pub(super) computed_reads: AtomicU64,
+    pub(super) shares_refused: AtomicU64,
+    pub(super) denied: AtomicU64,
+    pub(super) stored_without_program: AtomicU64,
 }

@@ -28,7 +28,10 @@
 //! ```
 //! Entries ascend by (type, Key ID, Data ID). All numbers are little-endian.
 
-use super::BlockSpace;
+use super::{
+    BlockSpace,
+    origin::{Origin, Use},
+};
 use ciphermill_device::ObjectFlags;
 use ciphermill_program::{DataId, KeyId, TypeCode, VrId};
 use ciphermill_wire::Decoder;
@@ -239,8 +242,16 @@ impl BlockSpace {
     /// ```
     #[must_use]
     pub fn directory(&self, start: VrId, most: usize) -> Directory {
-        let objects = self.device.list();
+        self.directory_for(&Self::itself(), start, most)
+    }
+
+    /// The same of the objects that a host may read.
+    pub(super) fn directory_for(&self, origin: &Origin, start: VrId, most: usize) -> Directory {
+        let mut objects = self.device.list();
         let index = self.index();
+        if origin.is_bounded(Use::Read) {
+            objects.retain(|stat| origin.register(Use::Read, &index, stat.id).is_ok());
+        }
         let from = objects.partition_point(|stat| stat.id < start);
         let entries = objects[from..].iter().take(most).map(|stat| {
             let lba = index.place_of(stat.id);

@@ -44,6 +44,8 @@
 //! its lock, and then tries the exclusive lock. The attempt fails only while another command holds a lock on the same
 //! blocks, and every holder examines marked objects after releasing its lock.
 
+mod access;
+mod audit;
 mod bindings;
 mod carry_out;
 mod complete;
@@ -54,23 +56,28 @@ mod labels;
 mod locks;
 mod objects;
 mod open;
+mod origin;
 mod plan;
 mod read;
 mod recover;
 mod restructure;
 mod sessions;
+mod shares;
 pub mod status;
 mod wait_limit;
 mod write;
 
 use crate::volume::{BLOCK_BYTES, Change, Operation, Volume, VolumeError};
+use audit::Audit;
 use bindings::Bindings;
 use ciphermill_device::{Space, SpaceId};
-use ciphermill_nvme::{Answer, CommandError, Geometry, Host, Namespace, VendorCommand};
+use ciphermill_nvme::{Answer, Caller, CommandError, Geometry, Namespace, Properties, VendorCommand};
 use ciphermill_program::TypeCode;
 use config::Counters;
 use locks::{RangeGuard, RangeLocks, locked};
+use origin::{Origin, Use};
 use sessions::{Opens, PageCache, Sessions, blocks_of};
+use shares::Shares;
 use std::{
     collections::HashSet,
     fmt,
@@ -86,6 +93,8 @@ use tokio::{
 };
 use wait_limit::{TooManyWaiting, WaitLimit, WaitPermit};
 
+pub use access::{Access, Actor, Rights};
+pub use audit::{Action, AuditEvent, AuditSink, Version};
 pub use config::{BlockSpaceConfig, BlockSpaceError, BlockSpaceMetrics};
 pub use directory::{DIRECTORY_MAGIC, Directory, DirectoryEntry, DirectoryError, NO_PLACE, directory_dwords};
 
@@ -134,6 +143,8 @@ pub struct BlockSpace {
     /// No block of the data half at or above it was ever mapped.
     high_water: AtomicU64,
     counters: Counters,
+    shares: Shares,
+    audit: Audit,
     /// Number of the next declaration. It begins anywhere at each opening, so that none comes again.
     declarations: AtomicU64,
 }
@@ -143,6 +154,10 @@ impl fmt::Debug for BlockSpace {
         f.debug_struct("BlockSpace").field("id", &self.id).field("config", &self.config).finish_non_exhaustive()
     }
 }
+
+/// Blocks of the longest write that is one change of the volume, whatever it does to names: 128 KiB. The tests of power
+/// cuts write as many at once.
+const ATOMIC_BLOCKS: u32 = 32;
 
 type Outcome<T = ()> = Result<T, CommandError>;
 
@@ -201,6 +216,9 @@ impl BlockSpace {
             completed_directly: get(&self.counters.direct),
             failed: get(&self.counters.failed),
             computed_reads: get(&self.counters.computed_reads),
+            shares_refused: get(&self.counters.shares_refused),
+            denied: get(&self.counters.denied),
+            stored_without_program: get(&self.counters.stored_without_program),
             sessions: self.sessions.len() + self.opens.len(),
         }
     }
@@ -280,17 +298,65 @@ impl BlockSpace {
         task.await.map_err(|error| status::internal(format!("a job of the namespace failed: {error}")))
     }
 
+    /// Runs what waits for a program on a thread of the runtime, within the share of the host.
+    async fn device_job<T: Send + 'static>(
+        &self,
+        origin: &Origin,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Outcome<T> {
+        let share = match &origin.share {
+            Some(share) => Some(Arc::clone(&share.jobs).acquire_owned().await),
+            None => None,
+        };
+        let done = self.blocking(&self.jobs, work).await;
+        drop(share);
+        done
+    }
+
     /// The place of a computed read that has to wait for its turn: programs may be before it, for long.
-    fn queued(&self) -> Outcome<Option<WaitPermit>> {
-        match self.jobs.available_permits() {
+    fn queued(&self, origin: &Origin) -> Outcome<Option<WaitPermit>> {
+        let own = origin.share.as_ref().map_or(1, |share| share.jobs.available_permits());
+        match self.jobs.available_permits().min(own) {
             0 => crowded(self.waits.enter(0)).map(Some),
             _ => Ok(None),
         }
     }
 
-    /// Runs a command to its end, even if its caller stops waiting.
-    fn detached<T: Send + 'static>(&self, command: impl Future<Output = Outcome<T>> + Send + 'static) -> Answer<T> {
-        let task = self.runtime.spawn(command);
+    /// Runs a command of a host that may do this, and counts and records a denial.
+    fn of_host<T>(&self, caller: &Arc<Caller>, used: Use, run: impl FnOnce(Arc<Origin>) -> Answer<T>) -> Answer<T>
+    where
+        T: Send + 'static,
+    {
+        match self.origin(caller, used) {
+            Ok(origin) => run(origin),
+            Err(error) => {
+                self.note_denial(caller, &error);
+                Answer::failed(error)
+            }
+        }
+    }
+
+    fn note_denial(&self, caller: &Caller, error: &CommandError) {
+        if error.status.is(status::ACCESS_DENIED) {
+            count(&self.counters.denied);
+            self.audit.denied(&caller.host.nqn, error.lba, &error.detail);
+        }
+    }
+
+    /// Runs a command to its end, even if its host stops waiting.
+    fn detached<T: Send + 'static>(
+        self: &Arc<Self>,
+        origin: &Arc<Origin>,
+        command: impl Future<Output = Outcome<T>> + Send + 'static,
+    ) -> Answer<T> {
+        let (space, caller) = (Arc::clone(self), origin.caller.clone());
+        let task = self.runtime.spawn(async move {
+            let outcome = command.await;
+            if let (Err(error), Some(caller)) = (&outcome, caller) {
+                space.note_denial(&caller, error);
+            }
+            outcome
+        });
         Answer::later(async move {
             task.await.unwrap_or_else(|error| Err(status::internal(format!("a command failed: {error}"))))
         })
@@ -302,37 +368,47 @@ fn crowded<T>(outcome: Result<T, TooManyWaiting>) -> Outcome<T> {
 }
 
 impl Namespace for BlockSpace {
+    /// The capacity is the sum of both quotas: blocks that are mapped, and blocks of objects.
     fn geometry(&self) -> Geometry {
-        let bound = self.index().bound_blocks();
-        let mapped = self.volume.space_usage(self.id).mapped;
-        let size = 2 * self.half;
-        Geometry { size, capacity: size, used: bound.saturating_add(mapped).min(size) }
+        let (size, mapped) = (2 * self.half, self.volume.space_usage(self.id).mapped);
+        let (limits, used) = self.device.usage();
+        let objects = limits.bytes / BLOCK_BYTES as u64;
+        let unbound = used.bytes / BLOCK_BYTES as u64;
+        let used = self.index().bound_blocks().max(unbound).saturating_add(mapped);
+        let capacity = self.config.capacity.saturating_add(objects).min(size);
+        Geometry { size, capacity, used: used.min(size) }
     }
 
-    fn read(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
-        self.read_blocks(lba, blocks)
+    fn properties(&self) -> Properties {
+        Properties { deallocated_reads_zeros: true, atomic_blocks: ATOMIC_BLOCKS, vendor: &crate::vendor::OPCODES }
     }
 
-    fn write(self: Arc<Self>, _: &Arc<Host>, lba: u64, data: Vec<u8>) -> Answer<()> {
-        self.write_blocks(lba, data)
+    fn read(self: Arc<Self>, caller: &Arc<Caller>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
+        self.clone().of_host(caller, Use::Read, |origin| self.read_blocks(&origin, lba, blocks))
     }
 
-    fn write_zeroes(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32, _: bool) -> Answer<()> {
+    fn write(self: Arc<Self>, caller: &Arc<Caller>, lba: u64, data: Vec<u8>) -> Answer<()> {
+        self.clone().of_host(caller, Use::Change, |origin| self.write_blocks(&origin, lba, data))
+    }
+
+    fn write_zeroes(self: Arc<Self>, caller: &Arc<Caller>, lba: u64, blocks: u32, _: bool) -> Answer<()> {
         let range = lba..lba.saturating_add(blocks.into());
-        self.erase(std::iter::once(range).collect(), write::Erase::Zero)
+        let ranges = std::iter::once(range).collect();
+        self.clone().of_host(caller, Use::Change, |origin| self.erase(&origin, ranges, write::Erase::Zero))
     }
 
-    fn deallocate(self: Arc<Self>, _: &Arc<Host>, ranges: Vec<Range<u64>>) -> Answer<()> {
-        self.erase(ranges, write::Erase::Gone)
+    fn deallocate(self: Arc<Self>, caller: &Arc<Caller>, ranges: Vec<Range<u64>>) -> Answer<()> {
+        self.clone().of_host(caller, Use::Change, |origin| self.erase(&origin, ranges, write::Erase::Gone))
     }
 
     /// Every answered write is durable already.
-    fn flush(self: Arc<Self>, _: &Arc<Host>) -> Answer<()> {
+    fn flush(self: Arc<Self>, _: &Arc<Caller>) -> Answer<()> {
         Answer::Ready(Ok(()))
     }
 
-    fn vendor(self: Arc<Self>, host: &Arc<Host>, command: VendorCommand) -> Answer<Vec<u8>> {
-        self.vendor_command(host, command)
+    fn vendor(self: Arc<Self>, caller: &Arc<Caller>, command: VendorCommand) -> Answer<Vec<u8>> {
+        let used = if crate::vendor::changes(command.opcode) { Use::Change } else { Use::Read };
+        self.clone().of_host(caller, used, |origin| self.vendor_command(&origin, command))
     }
 }
 

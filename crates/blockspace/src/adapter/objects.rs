@@ -2,9 +2,11 @@
 
 use super::{
     BlockSpace, Directory, Outcome, Taking,
+    audit::Action,
     bindings::Binding,
     blocks_of, crowded,
     directory::start_of,
+    origin::{Origin, Use},
     plan::{Standing, Terms},
     point,
     sessions::Content,
@@ -16,7 +18,7 @@ use crate::vendor::{
     OPCODE_RESERVE, OpenMode, OpenObject, Opened, ReadObject, Release, Reserve, Reserved, VendorError,
 };
 use ciphermill_device::{DeviceError, ObjectFlags, ReadMode, ReadOptions};
-use ciphermill_nvme::{Answer, CommandError, Host, Status, VendorCommand};
+use ciphermill_nvme::{Answer, Caller, CommandError, Status, VendorCommand};
 use ciphermill_program::{Metadata, VrId};
 use std::{
     ops::Range,
@@ -46,43 +48,45 @@ fn too_short(length: usize, needed: usize) -> CommandError {
 }
 
 impl BlockSpace {
-    pub(super) fn vendor_command(self: Arc<Self>, host: &Arc<Host>, command: VendorCommand) -> Answer<Vec<u8>> {
-        let space = Arc::clone(&self);
-        let host = Arc::clone(host);
+    pub(super) fn vendor_command(self: Arc<Self>, origin: &Arc<Origin>, command: VendorCommand) -> Answer<Vec<u8>> {
+        let (space, by) = (Arc::clone(&self), Arc::clone(origin));
+        let Some(caller) = origin.caller.clone() else { return Answer::failed(Status::INVALID_OPCODE.do_not_retry()) };
         match command.opcode {
-            OPCODE_DIRECTORY => self.detached(async move { space.list(command).await }),
+            OPCODE_DIRECTORY => self.detached(origin, async move { space.list(by, command).await }),
             OPCODE_RESERVE => match Reserve::from_command(&command) {
                 Ok(Reserve(metadata)) if command.length >= Reserved::BYTES => {
-                    self.detached(async move { space.reserve(metadata).await })
+                    self.detached(origin, async move { space.reserve(&by, metadata).await })
                 }
                 Ok(_) => Answer::failed(too_short(command.length, Reserved::BYTES)),
                 Err(error) => Answer::failed(invalid(&error)),
             },
             OPCODE_OPEN => match OpenObject::from_command(&command) {
                 Ok(open) if command.length >= Opened::BYTES => {
-                    self.detached(async move { space.open_object(host, open, command.length).await })
+                    self.detached(origin, async move { space.open_object(&by, &caller, open, command.length).await })
                 }
                 Ok(_) => Answer::failed(too_short(command.length, Opened::BYTES)),
                 Err(error) => Answer::failed(invalid(&error)),
             },
             OPCODE_READ => match ReadObject::from_command(&command) {
-                Ok(read) => self.detached(async move { space.read_open(&host, read, command.length).await }),
+                Ok(read) => self.detached(origin, async move { space.read_open(&caller, read, command.length).await }),
                 Err(error) => Answer::failed(invalid(&error)),
             },
             OPCODE_CLOSE => match CloseObject::from_command(&command) {
                 Ok(close) => {
-                    self.opens.close(close.session, &host);
+                    self.opens.close(close.session, &caller);
                     Answer::Ready(Ok(Vec::new()))
                 }
                 Err(error) => Answer::failed(invalid(&error)),
             },
             OPCODE_RELEASE => match Release::from_command(&command) {
-                Ok(release) => self.detached(async move { space.release(release).await.map(|()| Vec::new()) }),
+                Ok(release) => {
+                    self.detached(origin, async move { space.release(&by, release).await.map(|()| Vec::new()) })
+                }
                 Err(error) => Answer::failed(invalid(&error)),
             },
             OPCODE_DELETE => match DeleteObject::from_command(&command) {
                 Ok(DeleteObject { id }) => {
-                    self.detached(async move { space.delete_object(id).await.map(|()| Vec::new()) })
+                    self.detached(origin, async move { space.delete_object(&by, id).await.map(|()| Vec::new()) })
                 }
                 Err(error) => Answer::failed(invalid(&error)),
             },
@@ -90,11 +94,11 @@ impl BlockSpace {
         }
     }
 
-    async fn release(self: &Arc<Self>, release: Release) -> Outcome {
+    async fn release(self: &Arc<Self>, origin: &Arc<Origin>, release: Release) -> Outcome {
         let Release { lba, id } = release;
         let only = Standing::Declared(lba, id);
         let Some(blocks) = self.index().get(lba).map(Binding::blocks) else { return Ok(()) };
-        self.restructure_on(self.erasure(lba, blocks), Terms { own: None, only: Some(only) }).await.map(drop)
+        self.restructure_on(origin, self.erasure(lba, blocks), Terms { own: None, only: Some(only) }).await.map(drop)
     }
 
     /// Cancels idle reservations at intervals, as long as the namespace is open.
@@ -108,19 +112,22 @@ impl BlockSpace {
                 let abandoned = declared.filter(|(_, declared)| declared.is_abandoned(idle));
                 abandoned.map(|(first, declared)| (first, declared.metadata.id, declared.blocks)).collect()
             };
+            let (mut released, mut failed) = (0u64, 0u64);
             for (first, register, blocks) in abandoned {
                 let only = Some(Standing::Abandoned(first, idle));
-                let outcome = space.restructure_on(space.erasure(first, blocks), Terms { own: None, only }).await;
-                match outcome {
-                    Ok(false) => {}
-                    Ok(true) => {
-                        tracing::info!(space = space.id, lba = first, %register, "an abandoned reservation is released");
-                    }
+                let edit = space.erasure(first, blocks);
+                match space.restructure_on(&Self::itself(), edit, Terms { own: None, only }).await {
+                    Ok(done) => released += u64::from(done),
                     // It is tried again.
                     Err(error) => {
-                        tracing::warn!(space = space.id, lba = first, %register, %error, "an abandoned reservation could not be released");
+                        tracing::debug!(space = space.id, lba = first, %register, %error, "a reservation stays");
+                        failed += 1;
                     }
                 }
+            }
+            // One line for all: a host can abandon very many.
+            if released + failed > 0 {
+                tracing::info!(space = space.id, released, failed, "abandoned reservations");
             }
         }
     }
@@ -131,7 +138,7 @@ impl BlockSpace {
         Edit::Erase { ranges: vec![first..first + blocks, metadata..metadata + 1], how: Erase::Gone }
     }
 
-    async fn delete_object(self: &Arc<Self>, id: VrId) -> Outcome {
+    async fn delete_object(self: &Arc<Self>, origin: &Arc<Origin>, id: VrId) -> Outcome {
         for _ in 0..DELETE_ATTEMPTS {
             let stat = self.device.stat(id).map_err(|error| status::of_device(&error))?;
             let place = {
@@ -141,13 +148,17 @@ impl BlockSpace {
             };
             if let Some((first, blocks)) = place {
                 let only = Some(Standing::Bound(first, id));
-                self.restructure_on(self.erasure(first, blocks), Terms { own: None, only }).await?;
+                self.restructure_on(origin, self.erasure(first, blocks), Terms { own: None, only }).await?;
             } else {
                 let _register = crowded(self.registers.exclusive(point(id)).await)?;
                 if self.index().place_of(id).is_none() {
-                    let device = self.device.clone();
+                    origin.register(Use::Change, &self.index(), id)?;
+                    let (device, version) = (self.device.clone(), self.version(id));
                     let deleted = self.blocking(&self.jobs, move || device.delete(id)).await?;
                     self.pages.forget(id);
+                    if deleted.is_ok() {
+                        self.audit.object(Action::Deleted, origin.name(), id, version, None);
+                    }
                     return deleted.map_err(|error| status::of_device(&error));
                 }
             }
@@ -160,7 +171,7 @@ impl BlockSpace {
         Err(status::interrupted("the object moves from place to place"))
     }
 
-    async fn list(self: &Arc<Self>, command: VendorCommand) -> Outcome<Vec<u8>> {
+    async fn list(self: &Arc<Self>, origin: Arc<Origin>, command: VendorCommand) -> Outcome<Vec<u8>> {
         let Some(start) = start_of(command.dwords) else {
             let text = "dword 10 is a type, 11 a Key ID, 12 a Data ID, 13 to 15 are 0";
             return Err(CommandError::new(Status::INVALID_FIELD.do_not_retry(), text));
@@ -169,10 +180,10 @@ impl BlockSpace {
         let most = command.length.checked_sub(header).ok_or_else(|| too_short(command.length, header))? / header;
         let space = Arc::clone(self);
         // Takes time where there are very many objects.
-        self.blocking(&self.disk, move || space.directory(start, most).encode()).await
+        self.blocking(&self.disk, move || space.directory_for(&origin, start, most).encode()).await
     }
 
-    async fn reserve(self: &Arc<Self>, metadata: Metadata) -> Outcome<Vec<u8>> {
+    async fn reserve(self: &Arc<Self>, origin: &Arc<Origin>, metadata: Metadata) -> Outcome<Vec<u8>> {
         let blocks = blocks_of(metadata.size);
         if blocks == 0 {
             return Err(CommandError::new(
@@ -189,7 +200,7 @@ impl BlockSpace {
                     let lba = range.start;
                     let edit = Edit::Write { lba: self.half + lba, data: Arc::new(metadata.encode().to_vec()) };
                     // Under the lock it is looked once more: plain blocks are written to where room was found, too.
-                    if self.restructure_on(edit, Terms { own: Some(taking.ticket), only: None }).await? {
+                    if self.restructure_on(origin, edit, Terms { own: Some(taking.ticket), only: None }).await? {
                         return Ok(Reserved { lba, blocks }.encode().to_vec());
                     }
                 }
@@ -241,14 +252,20 @@ impl BlockSpace {
         }
     }
 
-    async fn open_object(self: &Arc<Self>, host: Arc<Host>, open: OpenObject, length: usize) -> Outcome<Vec<u8>> {
+    async fn open_object(
+        self: &Arc<Self>,
+        origin: &Origin,
+        caller: &Arc<Caller>,
+        open: OpenObject,
+        length: usize,
+    ) -> Outcome<Vec<u8>> {
         let OpenObject { id, mode } = open;
+        origin.register(Use::Read, &self.index(), id)?;
         let computes = match mode {
             OpenMode::Stored => false,
             OpenMode::Compute => true,
             OpenMode::Armed => self.device.stat(id).is_ok_and(|stat| stat.flags.contains(ObjectFlags::ARMED)),
         };
-        let bound = if computes { &self.jobs } else { &self.disk };
         let room = length - Opened::BYTES;
         let space = Arc::clone(self);
         let work = move || -> Result<_, DeviceError> {
@@ -256,13 +273,20 @@ impl BlockSpace {
             let head = content.read(0, room)?;
             Ok((content, head))
         };
-        let waiting = if computes { self.queued()? } else { None };
-        let (content, head) = self.blocking(bound, work).await?.map_err(|error| status::of_device(&error))?;
+        let waiting = if computes { self.queued(origin)? } else { None };
+        let opened = match computes {
+            true => self.device_job(origin, work).await?,
+            false => self.blocking(&self.disk, work).await?,
+        };
+        let (content, head) = opened.map_err(|error| status::of_device(&error))?;
         drop(waiting);
         let (size, computed) = (content.size(), matches!(content, Content::Computed(_)));
+        if computed {
+            self.audit.object(Action::ComputedRead, origin.name(), id, self.version(id), self.index().place_of(id));
+        }
         let session = match head.len() as u64 {
             all if all == size => 0,
-            _ => self.opens.insert(Arc::new(content), &host).ok_or_else(|| {
+            _ => self.opens.insert(Arc::new(content), caller).ok_or_else(|| {
                 CommandError::new(
                     Status::COMMAND_INTERRUPTED,
                     "too many objects are open, or too large ones; close some",
@@ -287,9 +311,9 @@ impl BlockSpace {
         }
     }
 
-    async fn read_open(self: &Arc<Self>, host: &Host, read: ReadObject, length: usize) -> Outcome<Vec<u8>> {
+    async fn read_open(self: &Arc<Self>, caller: &Caller, read: ReadObject, length: usize) -> Outcome<Vec<u8>> {
         let ReadObject { session, offset } = read;
-        let content = self.opens.get(session, host).ok_or_else(|| {
+        let content = self.opens.get(session, caller).ok_or_else(|| {
             let text = format!("no object is open as number {session}: it was closed, or not used for too long");
             CommandError::new(status::NO_SUCH_READ, text)
         })?;

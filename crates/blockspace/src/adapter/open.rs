@@ -2,9 +2,11 @@
 
 use super::{
     BlockSpace, BlockSpaceConfig, BlockSpaceError, Counters,
+    audit::{Audit, AuditSink},
     locks::RangeLocks,
     recover::recover,
     sessions::{Opens, PageCache, Sessions},
+    shares::Shares,
     wait_limit::WaitLimit,
 };
 use crate::volume::{BLOCK_BYTES, BlockState, Quota, Volume};
@@ -43,6 +45,45 @@ impl BlockSpace {
         config: BlockSpaceConfig,
         runtime: Handle,
     ) -> Result<Arc<Self>, BlockSpaceError> {
+        Self::open_with(device, id, volume, config, runtime, None)
+    }
+
+    /// The same with a destination for audit entries.
+    ///
+    /// # Errors
+    /// [`BlockSpaceError`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// #[derive(Debug, Default)]
+    /// struct Log(std::sync::Mutex<Vec<(Action, String)>>);
+    ///
+    /// impl AuditSink for Log {
+    ///     fn record(&self, event: &AuditEvent<'_>) {
+    ///         let host = event.host.unwrap_or("nobody").to_owned();
+    ///         self.0.lock().expect("no panic").push((event.action, host));
+    ///     }
+    /// }
+    ///
+    /// drop(space);
+    /// let log = Arc::new(Log::default());
+    /// let sink = Some(Arc::clone(&log) as Arc<dyn AuditSink>);
+    /// let space = BlockSpace::open_with(&device, namespace, volume, config, runtime.handle().clone(), sink)?;
+    /// let write = |lba: u64, bytes: Vec<u8>| runtime.block_on(Arc::clone(&space).write(&host, lba, bytes).wait());
+    /// write(space.half() + 8, metadata.encode().to_vec())?;
+    /// write(8, [&program[..], &vec![0; BLOCK_BYTES - program.len()]].concat())?;
+    /// assert_eq!(log.0.lock().expect("no panic")[..], [(Action::Put, host.host.nqn.clone())]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_with(
+        device: &Device,
+        id: SpaceId,
+        volume: Volume,
+        config: BlockSpaceConfig,
+        runtime: Handle,
+        sink: Option<Arc<dyn AuditSink>>,
+    ) -> Result<Arc<Self>, BlockSpaceError> {
         check(&config)?;
         let half = 1 << (config.blocks_log2 - 1);
         let space = device.space(id)?;
@@ -74,6 +115,8 @@ impl BlockSpace {
             staging: semaphore(config.staging_bytes / BLOCK_BYTES),
             jobs: semaphore(config.device_jobs),
             disk: semaphore(config.disk_reads),
+            shares: Shares::new(&config),
+            audit: Audit { space: id.0, sink },
             sessions: Sessions::new(&config),
             opens: Opens::new(&config, device.config().max_object_bytes),
             pages: PageCache::default(),

@@ -2,10 +2,14 @@
 
 use super::{
     BlockSpace, Outcome, Taking,
+    access::Actor,
     bindings::{Binding, Bindings, Bound},
     blocks_of,
     complete::flags_of,
+    count,
     labels::{Declaration, Kind, Label},
+    origin::Origin,
+    shares::PendingCharge,
     status,
     write::{Edit, Erase, overlap},
 };
@@ -30,7 +34,7 @@ pub(super) struct Step {
     /// A place that loses its name.
     pub(super) removed: Option<u64>,
     /// And whether it is a reservation.
-    pub(super) declared: Option<(u64, Declaration)>,
+    pub(super) declared: Option<(u64, Declaration, Option<Actor>, Option<PendingCharge>)>,
     pub(super) bound: Option<(u64, Bound)>,
     /// The register that the step marks as being deleted, at its label.
     pub(super) deleted: Option<(u64, VrId)>,
@@ -90,7 +94,13 @@ impl Standing {
 }
 
 impl BlockSpace {
-    pub(super) fn plan(self: &Arc<Self>, edit: &Edit, declarations: &Declarations, terms: Terms) -> Outcome<Planned> {
+    pub(super) fn plan(
+        self: &Arc<Self>,
+        origin: &Origin,
+        edit: &Edit,
+        declarations: &Declarations,
+        terms: Terms,
+    ) -> Outcome<Planned> {
         let mut guard = self.index_mut();
         let index = &mut *guard;
         let written = |first: u64, metadata: &Metadata| !self.is_empty(first..first + blocks_of(metadata.size));
@@ -165,7 +175,7 @@ impl BlockSpace {
         }
         for (first, metadata) in declarations {
             let reserved = terms.own.is_some();
-            let step = self.plan_declaration(index, (*first, reserved), metadata, &mut plan.flags);
+            let step = self.plan_declaration(index, origin, (*first, reserved), metadata, &mut plan.flags)?;
             plan.steps.push(step);
             let ticket = index.take(*first..first + blocks_of(metadata.size));
             plan._taking.push(Taking { space: Arc::clone(self), ticket });
@@ -225,10 +235,11 @@ impl BlockSpace {
     fn plan_declaration(
         &self,
         index: &Bindings,
+        origin: &Origin,
         (first, reserved): (u64, bool),
         metadata: &Metadata,
         flags: &mut Vec<(VrId, ObjectFlags)>,
-    ) -> Step {
+    ) -> Outcome<Step> {
         let blocks = blocks_of(metadata.size);
         let wanted = flags_of(metadata);
         let stored = self.device.stat(metadata.id).ok().filter(|stat| stat.size == metadata.size);
@@ -249,15 +260,28 @@ impl BlockSpace {
                 let clear = spared.iter().map(|lba| Operation::ClearLabel { lba: *lba });
                 let label = Label::Bound(bound).encode();
                 let operations = clear.chain([Operation::SetLabel { lba: first, label }]).collect();
-                return Step { operations, bound: Some((first, bound)), spared, ..Step::default() };
+                return Ok(Step { operations, bound: Some((first, bound)), spared, ..Step::default() });
             }
         }
         let kind = if reserved { Kind::Reserved } else { Kind::Declared };
         let number = self.declarations.fetch_add(1, Ordering::Relaxed).max(1);
         let declaration = Declaration { metadata: *metadata, kind, number };
-        let label = Label::Declared(declaration).encode();
+        let charge = self.charge(index, origin, first, blocks)?;
+        let label = Label::Declared(declaration).encode_owned(origin.actor.as_ref());
         let operations = vec![Operation::SetLabel { lba: self.half + first, label }];
-        Step { operations, declared: Some((first, declaration)), ..Step::default() }
+        let declared = Some((first, declaration, origin.actor.clone(), charge));
+        Ok(Step { operations, declared, ..Step::default() })
+    }
+
+    /// Charges a declaration to the share of its host.
+    fn charge(&self, index: &Bindings, origin: &Origin, first: u64, blocks: u64) -> Outcome<Option<PendingCharge>> {
+        let Some(share) = &origin.share else { return Ok(None) };
+        let before = index.get(first).and_then(|place| place.declared.as_ref());
+        let instead = before.and_then(|declared| declared.charged(share));
+        share.charge(blocks, instead).map(Some).map_err(|full| {
+            count(&self.counters.shares_refused);
+            CommandError::new(status::TOO_MANY_OBJECTS, full).at(first)
+        })
     }
 }
 

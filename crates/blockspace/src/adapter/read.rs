@@ -2,8 +2,10 @@
 
 use super::{
     BlockSpace, Outcome,
+    audit::{Action, Version},
     bindings::Bound,
     blocks_of, count, crowded,
+    origin::{Origin, Use},
     sessions::{ResultStat, Session},
     status,
 };
@@ -70,12 +72,13 @@ pub(super) fn record(stat: &ObjectStat) -> Metadata {
 }
 
 impl BlockSpace {
-    pub(super) fn read_blocks(self: Arc<Self>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
+    pub(super) fn read_blocks(self: Arc<Self>, origin: &Arc<Origin>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
         let range = match self.in_range(lba, blocks.into()) {
             Ok(range) => range,
             Err(error) => return Answer::failed(error),
         };
-        if let Some(view) = self.views.try_shared(range.clone())
+        if !origin.is_bounded(Use::Read)
+            && let Some(view) = self.views.try_shared(range.clone())
             && self.shows_no_object(&range)
         {
             let mut bytes = buffers::zeroed(blocks as usize * BLOCK_BYTES);
@@ -85,8 +88,8 @@ impl BlockSpace {
                 Ok(false) => drop(view),
             }
         }
-        let space = Arc::clone(&self);
-        self.detached(async move { space.read_objects(range).await })
+        let (space, by) = (Arc::clone(&self), Arc::clone(origin));
+        self.detached(origin, async move { space.read_objects(&by, range).await })
     }
 
     /// Whether the blocks are all in the volume.
@@ -97,8 +100,9 @@ impl BlockSpace {
             && self.sessions.overlapping(range).is_empty()
     }
 
-    async fn read_objects(self: Arc<Self>, range: Range<u64>) -> Outcome<Vec<u8>> {
+    async fn read_objects(self: Arc<Self>, origin: &Arc<Origin>, range: Range<u64>) -> Outcome<Vec<u8>> {
         let view = crowded(self.views.shared(range.clone()).await)?;
+        origin.ranges(Use::Read, &self.index(), &range.clone().into())?;
         let collect = {
             let (space, range) = (Arc::clone(&self), range.clone());
             move || {
@@ -110,7 +114,7 @@ impl BlockSpace {
         let Collected { mut bytes, armed } = self.blocking(&self.disk, collect).await?.map_err(|error| error.told())?;
         for object in armed {
             let Armed { first, bound, pieces } = object;
-            let contents = match self.compute(first, bound, &pieces).await.map_err(|error| error.at(first))? {
+            let contents = match self.compute(origin, first, bound, &pieces).await.map_err(|error| error.at(first))? {
                 Some(contents) => contents,
                 None => {
                     let (space, pieces) = (Arc::clone(&self), pieces.clone());
@@ -232,6 +236,7 @@ impl BlockSpace {
     /// armed. `None` if neither applies and the stored object is read.
     async fn compute(
         self: &Arc<Self>,
+        origin: &Origin,
         first: u64,
         bound: Bound,
         pieces: &[Range<u64>],
@@ -259,13 +264,14 @@ impl BlockSpace {
                 let (computed, generation) = (source.computed(), source.stat().generation);
                 Ok::<_, DeviceError>(if computed { Some((generation, source.into_bytes()?)) } else { None })
             };
-            let waiting = self.queued()?;
-            let outcome = self.blocking(&self.jobs, run).await?;
+            let waiting = self.queued(origin)?;
+            let outcome = self.device_job(origin, run).await?;
             drop(waiting);
             let Some((generation, result)) = outcome.map_err(|error| status::of_device(&error))? else {
                 return Ok(None);
             };
             count(&self.counters.computed_reads);
+            self.audit.object(Action::ComputedRead, origin.name(), bound.id, Some(Version::from(&stat)), Some(first));
             let (bytes, room) = (result.len() as u64, self.index().limit(first).saturating_sub(first));
             if blocks_of(bytes) > room {
                 let text =
@@ -273,7 +279,7 @@ impl BlockSpace {
                 return Err(CommandError::new(status::RESULT_TOO_LARGE, text));
             }
             let stat = ResultStat { size: bytes, checksum: crc32c::crc32c(&result) };
-            if !self.sessions.admit(first, &cell, stat) {
+            if !self.sessions.admit(first, &cell, stat, origin.account()) {
                 let text = format!(
                     "the result has {bytes} bytes, a result that is read by blocks may have {}",
                     self.config.session_bytes

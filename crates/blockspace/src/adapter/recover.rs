@@ -11,6 +11,7 @@
 
 use super::{
     BlockSpaceError,
+    access::Actor,
     bindings::{Bindings, Bound, Declared},
     blocks_of,
     coverage::Coverage,
@@ -26,22 +27,24 @@ const OPERATIONS: usize = 256;
 
 #[derive(Default)]
 struct Labels {
-    bound: Vec<(u64, Bound)>,
+    bound: Vec<(u64, Bound, Option<Actor>)>,
     /// Block, register, generation.
     deleted: Vec<(u64, VrId, u64)>,
     /// And first block.
-    declared: Vec<(u64, Declaration)>,
+    declared: Vec<(u64, Declaration, Option<Actor>)>,
 }
 
 impl Labels {
     /// Binds objects whose completion did not reach the volume; `repairs` are the changes that the volume missed.
     fn complete(&mut self, space: &Space, half: u64, repairs: &mut Vec<Operation>) {
         let bound = &mut self.bound;
-        self.declared.retain(|(first, declaration)| {
+        self.declared.retain(|(first, declaration, declarer)| {
             let (first, id) = (*first, declaration.metadata.id);
             let Some(stat) = space.stat(id).ok().filter(|stat| stat.origin == declaration.number) else { return true };
             tracing::info!(space = space.id().0, lba = first, register = %id, "a completed object is bound");
-            bound.retain(|(lba, bound)| {
+            let creator = bound.iter().find(|(_, bound, _)| bound.id == id).map(|(_, _, owner)| owner.clone());
+            let owner = creator.unwrap_or_else(|| declarer.clone());
+            bound.retain(|(lba, bound, _)| {
                 let earlier = bound.id == id && *lba != first;
                 if earlier {
                     repairs.push(Operation::ClearLabel { lba: *lba });
@@ -50,14 +53,14 @@ impl Labels {
             });
             let now = Bound { id, blocks: blocks_of(stat.size) };
             let blocks = now.blocks.max(blocks_of(declaration.metadata.size));
-            repairs.push(Operation::SetLabel { lba: first, label: Label::Bound(now).encode() });
+            repairs.push(Operation::SetLabel { lba: first, label: Label::Bound(now).encode_owned(owner.as_ref()) });
             repairs.push(Operation::Unmap { lba: first, blocks });
             // Last, as a crash in between must find it declared still.
             repairs.push(Operation::ClearLabel { lba: half + first });
-            bound.push((first, now));
+            bound.push((first, now, owner));
             false
         });
-        bound.sort_unstable_by_key(|(lba, _)| *lba);
+        bound.sort_unstable_by_key(|(lba, ..)| *lba);
     }
 }
 
@@ -79,8 +82,8 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Bindi
     let mut repairs = Vec::new();
     labels.complete(space, half, &mut repairs);
     let firsts: BTreeSet<u64> =
-        labels.bound.iter().map(|(lba, _)| *lba).chain(labels.declared.iter().map(|(first, ..)| *first)).collect();
-    for (lba, bound) in labels.bound {
+        labels.bound.iter().map(|(lba, ..)| *lba).chain(labels.declared.iter().map(|(first, ..)| *first)).collect();
+    for (lba, bound, owner) in labels.bound {
         let drop = |why: &str| {
             tracing::warn!(space = id, lba, register = %bound.id, "{why}; its place is dropped");
             Operation::ClearLabel { lba }
@@ -101,11 +104,11 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Bindi
         }
         let blocks = blocks_of(stat.size);
         if blocks == bound.blocks {
-            places.bind(lba, bound);
+            places.bind_owned(lba, bound, owner);
         } else if blocks <= firsts.range(lba + 1..).next().copied().unwrap_or(half) - lba {
             let bound = Bound { blocks, ..bound };
-            repairs.push(Operation::SetLabel { lba, label: Label::Bound(bound).encode() });
-            places.bind(lba, bound);
+            repairs.push(Operation::SetLabel { lba, label: Label::Bound(bound).encode_owned(owner.as_ref()) });
+            places.bind_owned(lba, bound, owner);
         } else {
             repairs.push(drop("the object has grown beyond the next one"));
         }
@@ -119,7 +122,7 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Bindi
         }
         repairs.push(Operation::ClearLabel { lba });
     }
-    for (first, declaration) in labels.declared {
+    for (first, declaration, owner) in labels.declared {
         let metadata = declaration.metadata;
         let blocks = blocks_of(metadata.size);
         if blocks == 0 || blocks > half - first {
@@ -136,7 +139,8 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Bindi
             places.bind(first, bound);
         }
         let coverage = Coverage::new(volume, id, first, blocks);
-        places.declare(first, Some(Arc::new(Declared::new(declaration, blocks, coverage))));
+        let declared = Declared::new(declaration, blocks, coverage).owned(owner, None);
+        places.declare(first, Some(Arc::new(declared)));
     }
     for operations in repairs.chunks(OPERATIONS) {
         volume.commit(Change { space: id, operations: operations.to_vec() })?;
@@ -147,14 +151,14 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Bindi
 fn read(id: u32, volume: &Volume, half: u64) -> Result<Labels, BlockSpaceError> {
     let mut labels = Labels::default();
     for (lba, label) in volume.labels(id) {
-        let label = Label::decode(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
+        let (label, owner) = Label::decode_owned(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
         if matches!(label, Label::Declared(_)) != (lba >= half) || lba >= 2 * half {
             return Err(BlockSpaceError::Size { space: id, lba, blocks: 2 * half, what: "the place of an object" });
         }
         match label {
-            Label::Bound(bound) => labels.bound.push((lba, bound)),
+            Label::Bound(bound) => labels.bound.push((lba, bound, owner)),
             Label::Deleted { id: register, generation } => labels.deleted.push((lba, register, generation)),
-            Label::Declared(declaration) => labels.declared.push((lba - half, declaration)),
+            Label::Declared(declaration) => labels.declared.push((lba - half, declaration, owner)),
         }
     }
     Ok(labels)

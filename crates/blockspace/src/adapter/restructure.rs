@@ -1,10 +1,13 @@
 //! Commands that change declarations and bindings: metadata blocks, and erasures over objects.
 
 use super::{
-    BlockSpace, Outcome, blocks_of,
+    BlockSpace, Outcome,
+    access::Actor,
+    blocks_of,
     complete::options_of,
     crowded,
     locks::Ranges,
+    origin::{Origin, Use},
     plan::{Declarations, Planned, Terms, named},
     point, status,
     write::{Edit, overlap},
@@ -29,12 +32,17 @@ enum Carried {
 impl BlockSpace {
     /// Executes a command that may concern metadata blocks or erase blocks of objects, and completes the objects that it
     /// makes whole.
-    pub(super) async fn restructure(self: &Arc<Self>, edit: Edit) -> Outcome {
-        self.restructure_on(edit, Terms::default()).await.map(drop)
+    pub(super) async fn restructure(self: &Arc<Self>, origin: &Arc<Origin>, edit: Edit) -> Outcome {
+        self.restructure_on(origin, edit, Terms::default()).await.map(drop)
     }
 
     /// The same on terms; `false` when they did not hold, and nothing was done.
-    pub(super) async fn restructure_on(self: &Arc<Self>, edit: Edit, terms: Terms) -> Outcome<bool> {
+    pub(super) async fn restructure_on(
+        self: &Arc<Self>,
+        origin: &Arc<Origin>,
+        edit: Edit,
+        terms: Terms,
+    ) -> Outcome<bool> {
         let declarations = Arc::new(self.declarations(&edit)?);
         if !declarations.is_empty() {
             let (space, declarations) = (Arc::clone(self), Arc::clone(&declarations));
@@ -46,33 +54,33 @@ impl BlockSpace {
             let guard = match crowded(self.changes.exclusive(needed.clone()).await) {
                 Ok(guard) => guard,
                 // It may have held them before, and so have kept others from completing something.
-                Err(error) => return self.settle_after(&needed, Err(error)).await,
+                Err(error) => return self.settle_after(origin, &needed, Err(error)).await,
             };
             if !needed.cover(&self.concerned(&edit, &declarations)) {
                 drop(guard);
-                let _ = self.settle(&needed).await;
+                let _ = self.settle(origin, &needed).await;
                 continue;
             }
             let mut settled = std::pin::pin!(self.settled.notified());
             settled.as_mut().enable();
-            match self.apply(&edit, &declarations, &needed, terms).await {
+            match self.apply(origin, &edit, &declarations, &needed, terms).await {
                 Ok(Carried::Later) => {
                     drop(guard);
                     // What others wrote is not this command's to fail for.
-                    let _ = self.settle(&needed).await;
+                    let _ = self.settle(origin, &needed).await;
                     let _waiting = match crowded(self.waits.enter(0)) {
                         Ok(waiting) => waiting,
-                        Err(error) => return self.settle_after(&needed, Err(error)).await,
+                        Err(error) => return self.settle_after(origin, &needed, Err(error)).await,
                     };
                     settled.await;
                 }
                 Ok(Carried::Out { done }) => {
                     drop(guard);
-                    return self.settle(&needed).await.map(|()| done);
+                    return self.settle(origin, &needed).await.map(|()| done);
                 }
                 Err(error) => {
                     drop(guard);
-                    return self.settle_after(&needed, Err(error)).await;
+                    return self.settle_after(origin, &needed, Err(error)).await;
                 }
             }
         }
@@ -145,14 +153,37 @@ impl BlockSpace {
         ranges
     }
 
+    /// Whether the host may change the objects that the command touches, and declare the named ones.
+    fn may_apply(&self, origin: &Origin, edit: &Edit, declarations: &Declarations) -> Outcome {
+        if declarations.is_empty() && !origin.is_bounded(Use::Change) {
+            return Ok(());
+        }
+        if origin.caller.is_some() && origin.actor.is_none() && !declarations.is_empty() {
+            let text = format!("names of hosts that own objects have at most {} bytes", Actor::MAX_BYTES);
+            return Err(CommandError::new(status::ACCESS_DENIED, text));
+        }
+        let index = self.index();
+        origin.ranges(Use::Change, &index, &edit.ranges())?;
+        declarations.iter().try_for_each(|(first, metadata)| {
+            let mut place: Ranges = (*first..first + blocks_of(metadata.size)).into();
+            place.push(self.half + first..self.half + first + 1);
+            origin.ranges(Use::Change, &index, &place)?;
+            origin
+                .declares(&index, metadata.id, self.device.stat(metadata.id).is_ok())
+                .map_err(|error| error.at(*first))
+        })
+    }
+
     /// Does it, under the locks.
     async fn apply(
         self: &Arc<Self>,
+        origin: &Arc<Origin>,
         edit: &Edit,
         declarations: &Declarations,
         needed: &Ranges,
         terms: Terms,
     ) -> Outcome<Carried> {
+        self.may_apply(origin, edit, declarations)?;
         let mut registers = Ranges::from(0..0);
         {
             let index = self.index();
@@ -167,11 +198,13 @@ impl BlockSpace {
         // What an earlier command here was to delete and did not, unless it is what is named now.
         let named = |id: VrId| declarations.values().any(|metadata| metadata.id == id);
         let undone = self.undone(edit).into_iter().filter(|(_, id)| !named(*id)).collect();
-        self.delete(undone).await?;
-        match self.plan(edit, declarations, terms)? {
+        self.delete(origin, undone).await?;
+        match self.plan(origin, edit, declarations, terms)? {
             Planned::Later => Ok(Carried::Later),
             Planned::OffTerms => Ok(Carried::Out { done: false }),
-            Planned::Now(plan) => self.carry_out(plan, edit, needed).await.map(|()| Carried::Out { done: true }),
+            Planned::Now(plan) => {
+                self.carry_out(origin, plan, edit, needed).await.map(|()| Carried::Out { done: true })
+            }
         }
     }
 }

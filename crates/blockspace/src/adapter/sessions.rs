@@ -4,7 +4,7 @@
 use super::{config::BlockSpaceConfig, locks::locked};
 use crate::volume::BLOCK_BYTES;
 use ciphermill_device::{DeviceError, ObjectPages, Space, StoreError};
-use ciphermill_nvme::Host;
+use ciphermill_nvme::{Account, Caller};
 use ciphermill_program::VrId;
 use std::{
     collections::HashMap,
@@ -79,7 +79,14 @@ pub(super) struct ResultStat {
 struct Entry {
     cell: Cell,
     stat: Option<ResultStat>,
+    /// The account of the host that had it computed.
+    account: Option<Account>,
     used: Instant,
+}
+
+/// The share of one account in so much.
+const fn share_of(all: u64) -> u64 {
+    all - all / 4
 }
 
 /// Sessions by the first block of their object; bounded in number and in bytes, the least recently used go first.
@@ -119,14 +126,19 @@ impl Sessions {
     /// The cell of the present or future session of an object. The holder of its lock runs the program.
     pub(super) fn cell(&self, first: u64) -> Arc<AsyncMutex<Option<Session>>> {
         let mut entries = locked(&self.entries);
-        let entry =
-            entries.entry(first).or_insert_with(|| Entry { cell: Cell::default(), stat: None, used: Instant::now() });
+        let entry = entries.entry(first).or_insert_with(|| Entry {
+            cell: Cell::default(),
+            stat: None,
+            account: None,
+            used: Instant::now(),
+        });
         entry.used = Instant::now();
         Arc::clone(&entry.cell)
     }
 
-    /// Records a result, and drops others as the bounds ask. `false`: it is larger than all of them together may be.
-    pub(super) fn admit(&self, first: u64, cell: &Cell, stat: ResultStat) -> bool {
+    /// Records a result, and drops others as the bounds ask: first those of its account, if that has more than its share.
+    /// `false`: it is larger than all of them together may be.
+    pub(super) fn admit(&self, first: u64, cell: &Cell, stat: ResultStat, account: Option<&Account>) -> bool {
         if stat.size > self.most_bytes || self.most == 0 {
             return false;
         }
@@ -137,20 +149,15 @@ impl Sessions {
         }
         if let Some(entry) = entries.get_mut(&first) {
             entry.stat = Some(stat);
+            entry.account = account.cloned();
             entry.used = Instant::now();
         }
-        loop {
-            let held = entries.values().filter_map(|entry| entry.stat);
-            let (count, bytes) = held.fold((0, 0), |(count, bytes), stat| (count + 1, bytes + stat.size));
-            if count <= self.most && bytes <= self.most_bytes {
-                return true;
-            }
-            let oldest = entries.iter().filter(|(other, entry)| **other != first && entry.stat.is_some());
-            let Some(oldest) = oldest.min_by_key(|(_, entry)| entry.used).map(|(other, _)| *other) else { return true };
-            entries.remove(&oldest);
-        }
+        let of_account = |entry: &Entry| account.is_some() && entry.account.as_ref() == account;
+        let (most, most_bytes) = (share_of(self.most as u64), share_of(self.most_bytes));
+        drop_oldest(&mut entries, first, of_account, most, most_bytes);
+        drop_oldest(&mut entries, first, |_| true, self.most as u64, self.most_bytes);
+        true
     }
-
     /// Drops this session, of which every block was read.
     pub(super) fn end(&self, first: u64, cell: &Cell) {
         let mut entries = locked(&self.entries);
@@ -166,6 +173,27 @@ impl Sessions {
     /// Drops the session of an object, if there is one.
     pub(super) fn forget(&self, first: u64) {
         locked(&self.entries).remove(&first);
+    }
+}
+
+/// Drops matching results, the least recently used first, until their number and their bytes are within the bounds. The
+/// result at `first` stays.
+fn drop_oldest(
+    entries: &mut HashMap<u64, Entry>,
+    first: u64,
+    matches: impl Fn(&Entry) -> bool,
+    most: u64,
+    most_bytes: u64,
+) {
+    loop {
+        let held = entries.values().filter(|entry| matches(entry)).filter_map(|entry| entry.stat);
+        let (count, bytes) = held.fold((0, 0), |(count, bytes), stat| (count + 1, bytes + stat.size));
+        let others = entries.iter().filter(|(other, entry)| **other != first && entry.stat.is_some() && matches(entry));
+        let oldest = others.min_by_key(|(_, entry)| entry.used).map(|(other, _)| *other);
+        match oldest {
+            Some(oldest) if count > most || bytes > most_bytes => entries.remove(&oldest),
+            _ => return,
+        };
     }
 }
 
@@ -214,7 +242,7 @@ impl Content {
 #[derive(Debug)]
 struct Open {
     content: Arc<Content>,
-    host: Arc<Host>,
+    caller: Arc<Caller>,
     used: Instant,
 }
 
@@ -224,7 +252,6 @@ struct Open {
 pub(super) struct Opens {
     table: Mutex<(u64, HashMap<u64, Open>)>,
     most: usize,
-    most_of_host: usize,
     most_bytes: u64,
     most_replaced: u64,
     idle: Duration,
@@ -242,8 +269,6 @@ impl Opens {
             // A number from before a restart is then not another object's.
             table: Mutex::new((anywhere() >> 1, HashMap::new())),
             most: max_sessions,
-            // One host leaves some to the others.
-            most_of_host: max_sessions - max_sessions / 4,
             most_bytes: session_bytes,
             most_replaced: max_object_bytes,
             idle: session_idle,
@@ -272,36 +297,39 @@ impl Opens {
         }
     }
 
-    /// Keeps an object for a host; gives its number, at least 1, or `None` when there is no room.
-    pub(super) fn insert(&self, content: Arc<Content>, host: &Arc<Host>) -> Option<u64> {
+    /// Keeps an object for a host; gives its number, at least 1, or `None` when there is no room. The hosts of one account
+    /// leave some to others.
+    pub(super) fn insert(&self, content: Arc<Content>, caller: &Arc<Caller>) -> Option<u64> {
         let mut table = locked(&self.table);
         let (last, opens) = &mut *table;
         self.prune(opens);
-        let bytes: u64 = opens.values().map(|open| open.content.memory()).sum();
-        let of_host = opens.values().filter(|open| *open.host == **host).count();
-        if opens.len() >= self.most
-            || of_host >= self.most_of_host
-            || bytes.saturating_add(content.memory()) > self.most_bytes
-        {
+        let room = |of: &dyn Fn(&Open) -> bool, most: u64, most_bytes: u64| {
+            let held: Vec<_> = opens.values().filter(|open| of(open)).map(|open| open.content.memory()).collect();
+            let bytes = held.iter().fold(content.memory(), |sum, bytes| sum.saturating_add(*bytes));
+            (held.len() as u64) < most && bytes <= most_bytes
+        };
+        let (most, most_bytes) = (self.most as u64, self.most_bytes);
+        let of_account = |open: &Open| open.caller.account == caller.account;
+        if !room(&|_| true, most, most_bytes) || !room(&of_account, share_of(most), share_of(most_bytes)) {
             return None;
         }
         *last += 1;
-        opens.insert(*last, Open { content, host: Arc::clone(host), used: Instant::now() });
+        opens.insert(*last, Open { content, caller: Arc::clone(caller), used: Instant::now() });
         Some(*last)
     }
 
     /// The object that a host opened under this number.
-    pub(super) fn get(&self, number: u64, host: &Host) -> Option<Arc<Content>> {
+    pub(super) fn get(&self, number: u64, caller: &Caller) -> Option<Arc<Content>> {
         let mut table = locked(&self.table);
         self.prune(&mut table.1);
-        let open = table.1.get_mut(&number).filter(|open| *open.host == *host)?;
+        let open = table.1.get_mut(&number).filter(|open| open.caller.host == caller.host)?;
         open.used = Instant::now();
         Some(Arc::clone(&open.content))
     }
 
-    pub(super) fn close(&self, number: u64, host: &Host) {
+    pub(super) fn close(&self, number: u64, caller: &Caller) {
         let mut table = locked(&self.table);
-        if table.1.get(&number).is_some_and(|open| *open.host == *host) {
+        if table.1.get(&number).is_some_and(|open| open.caller.host == caller.host) {
             table.1.remove(&number);
         }
     }

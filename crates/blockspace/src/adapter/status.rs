@@ -24,6 +24,8 @@ pub const NO_PROGRAM: Status = Status::vendor(0x08).do_not_retry();
 pub const NO_SUCH_OBJECT: Status = Status::vendor(0x09).do_not_retry();
 /// A vendor command names a read that was closed, idle for too long, or never opened.
 pub const NO_SUCH_READ: Status = Status::vendor(0x0a).do_not_retry();
+/// The host has no right to this, or the object belongs to another host.
+pub const ACCESS_DENIED: Status = Status::ACCESS_DENIED.do_not_retry();
 /// Too many commands are in progress; the host may try again.
 pub const BUSY: Status = Status::vendor(0x10);
 

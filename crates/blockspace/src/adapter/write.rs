@@ -1,7 +1,13 @@
 //! Commands that change blocks.
 
 use super::{
-    BlockSpace, Outcome, RangeGuard, blocks_of, complete::Completion, coverage::Extra, crowded, locks::Ranges, status,
+    BlockSpace, Outcome, RangeGuard, blocks_of,
+    complete::Completion,
+    coverage::Extra,
+    crowded,
+    locks::Ranges,
+    origin::{Origin, Use},
+    status,
 };
 use crate::volume::{BLOCK_BYTES, Operation};
 use ciphermill_nvme::{Answer, CommandError, Status};
@@ -59,7 +65,7 @@ impl BlockSpace {
         }
     }
 
-    pub(super) fn write_blocks(self: Arc<Self>, lba: u64, data: Vec<u8>) -> Answer<()> {
+    pub(super) fn write_blocks(self: Arc<Self>, origin: &Arc<Origin>, lba: u64, data: Vec<u8>) -> Answer<()> {
         let range = match self.in_range(lba, blocks_of(data.len() as u64)) {
             Ok(range) if data.is_empty() => return Answer::failed(out_of_range(range.start)),
             Ok(_) if !data.len().is_multiple_of(BLOCK_BYTES) => {
@@ -69,7 +75,8 @@ impl BlockSpace {
             Err(error) => return Answer::failed(error),
         };
         // Plain blocks, the common case, are handed to the volume at once.
-        if !self.names_objects(lba, &data)
+        if !origin.is_bounded(Use::Change)
+            && !self.names_objects(lba, &data)
             && let Some(guard) = self.changes.try_shared(range.clone())
             && self.index().is_plain(&range)
             && let Ok(permit) = Arc::clone(&self.staging).try_acquire_many_owned(self.permits(data.len()))
@@ -78,8 +85,8 @@ impl BlockSpace {
             let done = self.submit(vec![Operation::Write { lba, data }], (guard, permit));
             return Answer::later(async move { self.durable(done).await });
         }
-        let space = Arc::clone(&self);
-        self.detached(async move { space.put(lba, Arc::new(data)).await })
+        let (space, by) = (Arc::clone(&self), Arc::clone(origin));
+        self.detached(origin, async move { space.put(&by, lba, Arc::new(data)).await })
     }
 
     /// Whether a write has a block in the second half that calls itself a metadata block.
@@ -88,35 +95,42 @@ impl BlockSpace {
         data.chunks_exact(BLOCK_BYTES).skip(skipped).any(|block| block.starts_with(&META_MAGIC))
     }
 
-    async fn put(self: &Arc<Self>, lba: u64, data: Arc<Vec<u8>>) -> Outcome {
+    async fn put(self: &Arc<Self>, origin: &Arc<Origin>, lba: u64, data: Arc<Vec<u8>>) -> Outcome {
         let range = lba..lba + blocks_of(data.len() as u64);
-        let outcome = self.put_once(lba, data).await;
-        self.settle_after(&range.into(), outcome).await
+        let outcome = self.put_once(origin, lba, data).await;
+        self.settle_after(origin, &range.into(), outcome).await
     }
 
     /// A command that ended early may have held a lock that kept another from completing an object.
-    pub(super) async fn settle_after<T>(self: &Arc<Self>, ranges: &Ranges, outcome: Outcome<T>) -> Outcome<T> {
+    pub(super) async fn settle_after<T>(
+        self: &Arc<Self>,
+        origin: &Origin,
+        ranges: &Ranges,
+        outcome: Outcome<T>,
+    ) -> Outcome<T> {
         match outcome {
             Ok(value) => Ok(value),
             Err(error) => {
                 // What others wrote is not this command's to fail for.
-                let _ = self.settle(ranges).await;
+                let _ = self.settle(origin, ranges).await;
                 Err(error)
             }
         }
     }
 
-    async fn put_once(self: &Arc<Self>, lba: u64, data: Arc<Vec<u8>>) -> Outcome {
+    async fn put_once(self: &Arc<Self>, origin: &Arc<Origin>, lba: u64, data: Arc<Vec<u8>>) -> Outcome {
         let range = lba..lba + blocks_of(data.len() as u64);
         if self.names_objects(lba, &data) {
-            return self.restructure(Edit::Write { lba, data }).await;
+            return self.restructure(origin, Edit::Write { lba, data }).await;
         }
         let mut guard = crowded(self.changes.shared(range.clone()).await)?;
         if self.index().any_named(&range) {
             drop(guard);
-            return self.restructure(Edit::Write { lba, data }).await;
+            return self.restructure(origin, Edit::Write { lba, data }).await;
         }
+        origin.ranges(Use::Change, &self.index(), &range.clone().into())?;
         let declared = self.index().declared_in(&range.clone().into());
+        declared.iter().for_each(|(_, object)| object.written_by(origin.actor.as_ref()));
         let extra = Extra { lba, data };
         // When this command brings all that is missing of one object, its bytes need not be stored as blocks first.
         if let [(first, declared)] = &declared[..]
@@ -129,7 +143,7 @@ impl BlockSpace {
             if let Some(held) = self.changes.try_exclusive(whole)
                 && self.index().is_declared(*first, declared)
             {
-                let outcome = match self.complete(*first, declared, Some(&extra)).await {
+                let outcome = match self.complete(origin, *first, declared, Some(&extra)).await {
                     Ok(Completion::Done(binding)) if binding.may_follow => {
                         self.bind_behind(binding, held);
                         return Ok(());
@@ -148,25 +162,26 @@ impl BlockSpace {
                     }
                 };
                 // Others may have left a completion to this command while it held the lock.
-                let settled = self.settle(&range.into()).await;
+                let settled = self.settle(origin, &range.into()).await;
                 return outcome.and(settled);
             }
             guard = crowded(self.changes.shared(range.clone()).await)?;
             if self.index().any_named(&range) {
                 drop(guard);
-                return self.restructure(Edit::Write { lba, data: extra.data }).await;
+                return self.restructure(origin, Edit::Write { lba, data: extra.data }).await;
             }
+            origin.ranges(Use::Change, &self.index(), &range.into())?;
         }
-        self.stage_and_settle(extra, guard).await
+        self.stage_and_settle(origin, extra, guard).await
     }
 
-    async fn stage_and_settle(self: &Arc<Self>, extra: Extra, guard: RangeGuard) -> Outcome {
+    async fn stage_and_settle(self: &Arc<Self>, origin: &Origin, extra: Extra, guard: RangeGuard) -> Outcome {
         let range = extra.range();
         let declared: Vec<_> =
             self.index().declared_in(&range.clone().into()).into_iter().map(|(_, declared)| declared).collect();
         let staged = self.stage(&extra, &declared, guard).await;
         // Whatever became of this write: others may have left the completion to it.
-        let settled = self.settle(&range.into()).await;
+        let settled = self.settle(origin, &range.into()).await;
         staged.and(settled)
     }
 
@@ -199,7 +214,7 @@ impl BlockSpace {
         ranges
     }
 
-    pub(super) fn erase(self: Arc<Self>, ranges: Vec<Range<u64>>, how: Erase) -> Answer<()> {
+    pub(super) fn erase(self: Arc<Self>, origin: &Arc<Origin>, ranges: Vec<Range<u64>>, how: Erase) -> Answer<()> {
         let mut kept: Vec<Range<u64>> = Vec::new();
         for range in ranges {
             let Some(blocks) = range.end.checked_sub(range.start) else {
@@ -223,16 +238,16 @@ impl BlockSpace {
             }
             joined
         });
-        let space = Arc::clone(&self);
-        self.detached(async move {
+        let (space, by) = (Arc::clone(&self), Arc::clone(origin));
+        self.detached(origin, async move {
             // Plain blocks hold zeros by holding nothing.
-            let [range] = &kept[..] else { return space.restructure(Edit::Erase { ranges: kept, how }).await };
+            let [range] = &kept[..] else { return space.restructure(&by, Edit::Erase { ranges: kept, how }).await };
             let guard = crowded(space.changes.shared(range.clone()).await)?;
             if space.index().any_in(range) {
                 let ranges = range.clone().into();
                 drop(guard);
-                let outcome = space.restructure(Edit::Erase { ranges: kept, how }).await;
-                return space.settle_after(&ranges, outcome).await;
+                let outcome = space.restructure(&by, Edit::Erase { ranges: kept, how }).await;
+                return space.settle_after(&by, &ranges, outcome).await;
             }
             let unmap = Operation::Unmap { lba: range.start, blocks: range.end - range.start };
             let done = space.submit(vec![unmap], guard);

@@ -6,7 +6,7 @@ use ciphermill_device::{
     DeviceError, ReadMode, StoreError,
     storage::{Fault, SimulatedDisk},
 };
-use ciphermill_nvme::{CommandError, Status};
+use ciphermill_nvme::{CommandError, Namespace, Status};
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::runtime::Runtime;
 
@@ -366,4 +366,46 @@ fn every_step_of_every_transition_is_harmless() {
     }
     println!("{cuts} power cuts");
     assert!(cuts >= 25, "{cuts}");
+}
+
+/// A write of as many blocks as Identify reports as atomic is old or new as a whole after a power cut, over plain blocks,
+/// over an object, and across the half with a metadata block in it.
+#[test]
+fn a_write_of_the_atomic_unit_is_made_whole_or_not_at_all() {
+    let runtime = runtime();
+    let mut cuts = 0;
+    let starts = [PLAIN, 0, HALF - 8];
+    for start in starts {
+        for step in 0.. {
+            let disk = SimulatedDisk::new();
+            let bench = Bench::on(&disk, &runtime).expect("a namespace");
+            let unit = bench.space.properties().atomic_blocks as usize;
+            assert_eq!(unit, 32);
+            let object = pattern(2 * SPAN as usize * BLOCK, 9);
+            bench.put(0, checked("1:0:1", &object), &object);
+            let (old, mut new) = (pattern(unit * BLOCK, 1), pattern(unit * BLOCK, 2));
+            bench.write(start, old.clone());
+            if start == HALF - 8 {
+                // The metadata block of an object at block 20.
+                let at = 28 * BLOCK;
+                new[at..at + BLOCK].copy_from_slice(&metadata("1:0:2", BLOCK).encode());
+            }
+            let cut = disk.operations() + step;
+            disk.inject(Fault::PowerLossAt(cut));
+            let done = bench.try_write(start, new.clone()).is_ok();
+            drop(bench);
+            let ended = disk.operations() <= cut;
+            let bench = Bench::on(&disk.crash(step * 7 + 3), &runtime).expect("a namespace");
+            let found = bench.read(start, unit as u32);
+            let context = format!("{start}, step {step}");
+            assert!(found == new || !done && found == old, "{context}: done {done}");
+            if ended {
+                assert!(done, "{context}");
+                break;
+            }
+            cuts += 1;
+        }
+    }
+    println!("{cuts} power cuts");
+    assert!(cuts >= 6, "{cuts}");
 }

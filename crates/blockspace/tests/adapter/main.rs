@@ -1,5 +1,6 @@
 //! Namespaces of objects, as a target would use them.
 
+mod access;
 mod attempts;
 mod big;
 mod concurrency;
@@ -10,6 +11,7 @@ mod objects;
 mod programs;
 mod random;
 mod reads;
+mod shares;
 mod stored;
 mod support;
 mod tfhe;

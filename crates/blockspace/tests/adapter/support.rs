@@ -12,7 +12,7 @@ use ciphermill_device::handlers;
 use ciphermill_device::{
     Device, DeviceConfig, DeviceError, ReadMode, Space, SpaceId, SpaceLimits, StoreFiles, storage::SimulatedDisk,
 };
-use ciphermill_nvme::{Answer, CommandError, Host, Namespace, VendorCommand};
+use ciphermill_nvme::{Answer, Caller, CommandError, Host, Namespace, VendorCommand};
 use ciphermill_program::{Bindings, Metadata, VrId, assemble};
 use std::{
     ops::Range,
@@ -39,7 +39,7 @@ pub(crate) struct Bench {
     pub(crate) device: Device,
     pub(crate) volume: Volume,
     pub(crate) toy: Arc<Toy>,
-    pub(crate) host: Arc<Host>,
+    pub(crate) host: Arc<Caller>,
     // Last, so that it outlives what runs on it.
     pub(crate) runtime: Arc<Runtime>,
 }
@@ -50,8 +50,8 @@ pub(crate) fn runtime() -> Arc<Runtime> {
     Arc::new(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime"))
 }
 
-pub(crate) fn host(name: &str) -> Arc<Host> {
-    Arc::new(Host { nqn: format!("nqn.2026-01.example:{name}"), id: [7; 16] })
+pub(crate) fn host(name: &str) -> Arc<Caller> {
+    Arc::new(Caller::named(Host { nqn: format!("nqn.2026-01.example:{name}"), id: [7; 16] }))
 }
 
 /// A namespace that cannot be opened, and why; for tests where the power goes meanwhile.

@@ -3,6 +3,7 @@
 
 mod meta;
 
+use ciphermill_device::handler::{Role, Trigger};
 use ciphermill_device::handlers;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -138,6 +139,11 @@ impl Report {
     }
 }
 
+/// Whether a write of the register runs the program of its Key ID.
+fn computes_on_writes(register: VrId) -> bool {
+    handlers::types().any(|known| known.code == register.type_code && known.role == Role::Value(Trigger::OnWrite))
+}
+
 fn type_name(register: VrId) -> &'static str {
     use handlers::{bfv, paillier, tfhe};
     match (register.type_code, register.data_id) {
@@ -197,7 +203,13 @@ fn put(args: &Put) -> Result<(), CliError> {
         error => error.into(),
     })?;
     let report = Report { computed: Some(written.computed), ..Report::of(&written.stat) };
-    let how = if written.computed { "computed, the result is stored" } else { "stored as it is" };
+    let how = match written.computed {
+        true => "computed, the result is stored",
+        false if mode == WriteMode::Compute && computes_on_writes(register) => {
+            "stored as it is: no program is stored under its Key ID, so none ran"
+        }
+        false => "stored as it is",
+    };
     let text = format!("{register}: {}, {}, {how}", report.r#type, human_bytes(report.bytes));
     output::result(args.json, &report, &text)
 }

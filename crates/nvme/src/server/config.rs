@@ -1,8 +1,15 @@
 //! The configuration of a subsystem and of its namespaces.
 
 use super::limits::Limits;
-use crate::namespace::Namespace;
-use std::{collections::BTreeSet, sync::Arc};
+use crate::namespace::{Geometry, Namespace, Properties};
+use std::{
+    collections::BTreeSet,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 /// The names and limits of a subsystem.
 ///
@@ -23,6 +30,11 @@ pub struct SubsystemConfig {
     pub model: String,
     /// Firmware revision, at most 8.
     pub firmware: String,
+    /// The addresses that discovery reports. Without any, it reports the address at which the host reached the target: of no
+    /// use behind a forwarded port.
+    pub advertise: Vec<SocketAddr>,
+    /// The generation of the discovery log page; greater after each change of the addresses or the name.
+    pub generation: u64,
     /// Its limits.
     pub limits: Limits,
 }
@@ -34,6 +46,8 @@ impl Default for SubsystemConfig {
             serial: "CM0000000001".into(),
             model: "Ciphermill".into(),
             firmware: env!("CARGO_PKG_VERSION").into(),
+            advertise: Vec::new(),
+            generation: 1,
             limits: Limits::default(),
         }
     }
@@ -99,4 +113,32 @@ pub(crate) struct Offered {
     pub(crate) config: NamespaceConfig,
     /// Blocks that have an address.
     pub(crate) size: u64,
+    pub(crate) properties: Properties,
+    /// Whether its capacity was nearly used up when that was last looked at.
+    full: AtomicBool,
+}
+
+/// Percent of a namespace's capacity from which on it counts as nearly used up, and below which it does not any more.
+pub(crate) const FULL_PERCENT: u64 = 90;
+const FREE_PERCENT: u64 = 85;
+
+impl Offered {
+    pub(crate) fn new(config: NamespaceConfig) -> Self {
+        let (size, properties) = (config.namespace.geometry().size, config.namespace.properties());
+        Self { config, size, properties, full: AtomicBool::new(false) }
+    }
+
+    /// Percent of the capacity in use, rounded down.
+    pub(crate) fn used_percent(&self) -> u64 {
+        let Geometry { capacity, used, .. } = self.config.namespace.geometry();
+        let percent = u128::from(used) * 100 / u128::from(capacity.max(1));
+        percent.min(100) as u64
+    }
+
+    /// Whether its capacity was nearly used up since the last look.
+    pub(crate) fn has_filled_up(&self) -> bool {
+        let percent = self.used_percent();
+        let full = percent >= FULL_PERCENT || percent >= FREE_PERCENT && self.full.load(Relaxed);
+        !self.full.swap(full, Relaxed) && full
+    }
 }

@@ -7,7 +7,7 @@ use super::{
     notice::{Notice, Notices},
 };
 use crate::{
-    CommandError, Host,
+    Caller, CommandError, Host,
     fabrics::{Configuration, ControllerStatus},
     identify::ControllerKind,
 };
@@ -24,7 +24,7 @@ use std::{
 pub(crate) struct Controller {
     pub(crate) id: u16,
     pub(crate) kind: ControllerKind,
-    pub(crate) host: Arc<Host>,
+    pub(crate) caller: Arc<Caller>,
     /// The namespaces that its host may see. This set never changes.
     pub(crate) namespaces: BTreeMap<u32, Arc<Offered>>,
     /// The counts of its host.
@@ -65,7 +65,7 @@ impl Controller {
     pub(crate) fn new(
         id: u16,
         kind: ControllerKind,
-        host: Arc<Host>,
+        caller: Arc<Caller>,
         namespaces: BTreeMap<u32, Arc<Offered>>,
         record: Arc<HostRecord>,
         admin: Notices,
@@ -81,7 +81,7 @@ impl Controller {
         Self {
             id,
             kind,
-            host,
+            caller,
             namespaces,
             record,
             admin,
@@ -91,6 +91,11 @@ impl Controller {
             active: AtomicBool::new(false),
             under_way: AtomicU64::new(0),
         }
+    }
+
+    /// Its host.
+    pub(crate) fn host(&self) -> &Host {
+        &self.caller.host
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

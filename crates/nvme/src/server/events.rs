@@ -47,6 +47,13 @@ impl Events {
         }
     }
 
+    /// The capacity of a namespace is nearly used up.
+    pub(crate) fn spare_low(&mut self) {
+        if self.enabled & event_bits::SPARE != 0 {
+            self.raise(Event::SPARE);
+        }
+    }
+
     /// An event; reported once until its log page is read.
     pub(crate) fn raise(&mut self, event: Event) {
         if !self.masked.contains(&key(event)) {

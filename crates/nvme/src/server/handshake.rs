@@ -7,11 +7,12 @@ use super::{
     subsystem::Subsystem,
 };
 use crate::{
-    CommandError, Host, Status,
+    Account, Caller, CommandError, Host, Status,
     fabrics::{Connect, ConnectData, DISCOVERY_NQN, DYNAMIC_CONTROLLER, InvalidParameter, is_nqn},
     identify::ControllerKind,
 };
 use std::{
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -24,6 +25,8 @@ use std::{
 pub(crate) struct Registration {
     subsystem: Arc<Subsystem>,
     number: u64,
+    /// The source address of the connection.
+    peer: IpAddr,
     notices: Notices,
     queue: Option<Arc<Queue>>,
     /// Whether it ever was a queue.
@@ -67,13 +70,26 @@ const SIZE_OFFSET: u16 = 44;
 const ATTRIBUTES_OFFSET: u16 = 46;
 
 impl Registration {
-    pub(crate) fn new(subsystem: Arc<Subsystem>, notices: Notices) -> Self {
-        let (number, pushed) = subsystem.registry().open(notices.clone(), subsystem.limits().max_handshakes);
+    /// Registers a connection from this address; `None` when its source has its share of connections before Connect.
+    pub(crate) fn new(subsystem: Arc<Subsystem>, peer: IpAddr, notices: Notices) -> Option<Self> {
+        let opened = subsystem.registry().open(notices.clone(), &Account::source(peer), subsystem.limits());
+        let Some((number, pushed)) = opened else {
+            subsystem.counters.handshakes_refused.fetch_add(1, Relaxed);
+            tracing::debug!(%peer, "refused: its source has its share of connections before Connect");
+            return None;
+        };
         subsystem.counters.connections.fetch_add(1, Relaxed);
         if let Some(pushed) = pushed {
             let _ = pushed.send(Notice::Close("newer connections came before its Connect"));
         }
-        Self { subsystem, number, notices, queue: None, connected: false }
+        Some(Self { subsystem, number, peer, notices, queue: None, connected: false })
+    }
+
+    /// A Connect was found right and waits for this side: no newcomer takes the place of its connection.
+    pub(crate) fn wait(&self) {
+        if let Some(handshake) = self.subsystem.registry().handshakes.get_mut(&self.number) {
+            handshake.waits = true;
+        }
     }
 
     /// Judges a Connect as far as it can be before the tables are looked at.
@@ -141,11 +157,14 @@ impl Registration {
         let Request { connect, data, kind } = request;
         let limits = self.subsystem.limits();
         let mut registry = self.subsystem.registry();
-        if !registry.handshakes.contains(&self.number) {
+        if !registry.handshakes.contains_key(&self.number) {
             return Err(refused(Status::CONNECT_CONTROLLER_BUSY, "newer connections came before its Connect"));
         }
-        let place = self.subsystem.places.enter(&data.host);
-        let place = place.map_err(|full| refused(Status::CONNECT_CONTROLLER_BUSY, full))?;
+        let account = self.subsystem.places.account(&data.host, self.peer);
+        let place = self.subsystem.places.enter(&data.host, &account).map_err(|full| {
+            self.subsystem.counters.shares_refused.fetch_add(1, Relaxed);
+            refused(Status::CONNECT_CONTROLLER_BUSY, full)
+        })?;
         let (controller, generation) = if connect.queue == 0 {
             if data.controller != DYNAMIC_CONTROLLER {
                 let detail = "controllers are dynamic: the identifier asked for must be ffffh";
@@ -158,10 +177,12 @@ impl Registration {
             let Some(id) = registry.free_controller() else {
                 return Err(refused(Status::CONNECT_CONTROLLER_BUSY, "no controller identifier is free"));
             };
-            let host = Arc::new(Host { nqn: data.host.clone(), id: data.host_id });
+            let host = Host { nqn: data.host.clone(), id: data.host_id };
             let visible = self.subsystem.visible(&host.nqn);
             let record = place.record.clone();
-            let controller = Controller::new(id, kind, host, visible, record, self.notices.clone(), limits.max_queues);
+            let caller = Arc::new(Caller { host, account });
+            let controller =
+                Controller::new(id, kind, caller, visible, record, self.notices.clone(), limits.max_queues);
             let controller = Arc::new(controller);
             registry.controllers.insert(id, controller.clone());
             (controller, 0)
@@ -170,10 +191,10 @@ impl Registration {
             let Some(controller) = controller.filter(|controller| controller.kind == kind) else {
                 return Err(invalid(ConnectData::CONTROLLER_OFFSET, true, "no controller has this identifier"));
             };
-            if controller.host.nqn != data.host {
+            if controller.host().nqn != data.host {
                 return Err(invalid(ConnectData::HOST_OFFSET, true, "the controller belongs to another host"));
             }
-            if controller.host.id != data.host_id {
+            if controller.host().id != data.host_id {
                 return Err(invalid(ConnectData::HOST_ID_OFFSET, true, "the host identifier is another than before"));
             }
             if kind == ControllerKind::Discovery {
@@ -209,7 +230,12 @@ impl Registration {
     /// The connection is over, even if its last words are still to be said: nothing begins on its queue any more, and with
     /// an admin queue its controller ends.
     pub(crate) fn leave(&mut self) {
-        let Some(queue) = self.queue.take() else { return };
+        let Some(queue) = self.queue.take() else {
+            if let Some(handshake) = self.subsystem.registry().handshakes.get_mut(&self.number) {
+                handshake.ended = true;
+            }
+            return;
+        };
         queue.place.leave();
         let mut registry = self.subsystem.registry();
         if queue.id == 0 {

@@ -2,7 +2,7 @@
 
 use super::{config::Offered, controller::Controller, limits::COMPARE_BYTES, subsystem::Subsystem};
 use crate::{
-    Answer, BLOCK_BYTES, CommandError, Host, Namespace, Status, VendorCommand, buffers,
+    Answer, BLOCK_BYTES, Caller, CommandError, Namespace, Status, VendorCommand, buffers,
     command::{Command, io},
     identify::ALL_NAMESPACES,
 };
@@ -212,47 +212,47 @@ impl Work {
     pub(crate) fn start(self, subsystem: &Subsystem, controller: &Controller, mut bytes: Vec<u8>) -> Started {
         let Self { offered, kind } = self;
         let namespace = offered.config.namespace.clone();
-        let (host, record, counters) = (&controller.host, &controller.record, &subsystem.counters);
+        let (caller, record, counters) = (&controller.caller, &controller.record, &subsystem.counters);
         match kind {
             Kind::Read { lba, blocks } => {
                 let length = blocks as usize * BLOCK_BYTES;
                 counters.bytes_read.fetch_add(length as u64, Relaxed);
                 record.count_read(length);
-                data(namespace.read(host, lba, blocks), Length::Exact(length))
+                data(namespace.read(caller, lba, blocks), Length::Exact(length))
             }
             Kind::Write { lba } => {
                 counters.bytes_written.fetch_add(bytes.len() as u64, Relaxed);
                 record.count_write(bytes.len());
-                no_data(namespace.write(host, lba, bytes))
+                no_data(namespace.write(caller, lba, bytes))
             }
             Kind::Compare { lba } => {
                 counters.bytes_read.fetch_add(bytes.len() as u64, Relaxed);
                 record.count_read(bytes.len());
-                no_data(Answer::later(compare(namespace, host.clone(), lba, bytes)))
+                no_data(Answer::later(compare(namespace, caller.clone(), lba, bytes)))
             }
             Kind::WriteZeroes { lba, blocks, deallocate } => {
-                no_data(namespace.write_zeroes(host, lba, blocks, deallocate))
+                no_data(namespace.write_zeroes(caller, lba, blocks, deallocate))
             }
             Kind::Dataset { ranges, deallocate } => {
                 bytes.truncate(ranges * RANGE_BYTES);
                 match dataset(&bytes, offered.size) {
-                    Ok(ranges) if deallocate && !ranges.is_empty() => no_data(namespace.deallocate(host, ranges)),
+                    Ok(ranges) if deallocate && !ranges.is_empty() => no_data(namespace.deallocate(caller, ranges)),
                     Ok(_) => Started::Ready(Ok(Vec::new())),
                     Err(error) => Started::Ready(Err(error)),
                 }
             }
-            Kind::Flush { others } if others.is_empty() => no_data(namespace.flush(host)),
+            Kind::Flush { others } if others.is_empty() => no_data(namespace.flush(caller)),
             Kind::Flush { others } => {
-                let host = host.clone();
+                let caller = caller.clone();
                 no_data(Answer::later(async move {
-                    namespace.flush(&host).wait().await?;
+                    namespace.flush(&caller).wait().await?;
                     for other in others {
-                        other.config.namespace.clone().flush(&host).wait().await?;
+                        other.config.namespace.clone().flush(&caller).wait().await?;
                     }
                     Ok(())
                 }))
             }
-            Kind::Vendor(command) => data(namespace.vendor(host, command), Length::Filled(command.length)),
+            Kind::Vendor(command) => data(namespace.vendor(caller, command), Length::Filled(command.length)),
         }
     }
 }
@@ -274,10 +274,10 @@ fn dataset(data: &[u8], size: u64) -> Result<Vec<Range<u64>>, CommandError> {
 }
 
 /// Reads piece by piece and compares.
-async fn compare(namespace: Arc<dyn Namespace>, host: Arc<Host>, mut lba: u64, data: Vec<u8>) -> Outcome<()> {
+async fn compare(namespace: Arc<dyn Namespace>, caller: Arc<Caller>, mut lba: u64, data: Vec<u8>) -> Outcome<()> {
     for piece in data.chunks(COMPARE_BYTES) {
         let blocks = (piece.len() / BLOCK_BYTES) as u32;
-        let stored = namespace.clone().read(&host, lba, blocks).wait().await?;
+        let stored = namespace.clone().read(&caller, lba, blocks).wait().await?;
         if stored != piece {
             let same = |(one, other): (&[u8], &[u8])| one == other;
             let equal = stored.chunks(BLOCK_BYTES).zip(piece.chunks(BLOCK_BYTES)).take_while(|pair| same(*pair));

@@ -26,13 +26,17 @@ pub struct Limits {
     /// Connections past Connect, of all hosts. Each has a share of the memory for itself. One that is gone counts until the
     /// last command that began on it has ended.
     pub max_connections: usize,
-    /// Connections past Connect of all hosts of one name; counted alike.
+    /// Connections past Connect of one [`Account`](crate::Account); counted alike. Of `max_connections`, one half is kept for
+    /// the hosts that the configuration names, the same number for each.
     pub max_connections_per_host: usize,
-    /// Commands of all hosts of one name that namespaces work on at a time, at least 1; more wait, and are dropped with
+    /// Commands of one account that namespaces work on at a time, at least 1; more wait, and are dropped with
     /// their connection. The default is the number that one controller with the default queues can have in progress.
     pub max_commands_per_host: usize,
-    /// Connections before Connect; one more ends the oldest of them.
+    /// Connections before Connect, from all source addresses.
     pub max_handshakes: usize,
+    /// Connections before Connect from one source address. A further one takes the place of the oldest of them that has
+    /// had 100 ms; else it is refused.
+    pub max_handshakes_per_address: usize,
     /// I/O queues of a controller, 1 to 65,534.
     pub max_queues: u16,
     /// Entries of a queue, 32 to 4,096: the number of commands in progress on a connection.
@@ -67,6 +71,7 @@ impl Default for Limits {
             max_connections_per_host: 64,
             max_commands_per_host: 2048,
             max_handshakes: 64,
+            max_handshakes_per_address: 32,
             max_queues: 16,
             queue_depth: 128,
             max_transfer_bytes: 1 << 20,
@@ -151,6 +156,7 @@ impl Limits {
         bound(self.max_connections_per_host > 0, "max_connections_per_host", "at least 1", 0)?;
         bound(self.max_commands_per_host > 0, "max_commands_per_host", "at least 1", 0)?;
         bound(self.max_handshakes > 0, "max_handshakes", "at least 1", 0)?;
+        bound(self.max_handshakes_per_address > 0, "max_handshakes_per_address", "at least 1", 0)?;
         bound((1..=65_534).contains(&queues), "max_queues", "1 to 65,534", queues)?;
         bound((32..=4096).contains(&depth), "queue_depth", "32 to 4,096", depth)?;
         let rule = "4,096 times a power of two, at most 64 MiB";

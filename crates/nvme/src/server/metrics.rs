@@ -31,6 +31,11 @@ pub struct TargetMetrics {
     pub connections_total: u64,
     /// Connections that never came past Connect: refused, too slow, or pushed out by newer ones.
     pub connections_refused: u64,
+    /// Connections refused at once, because their source had its share of connections before Connect. They are not in
+    /// `connections_total`.
+    pub handshakes_refused: u64,
+    /// Connects refused, because the host's share of connections was used up or the rest was kept for others.
+    pub shares_refused: u64,
     /// Hosts with a connection, or with commands in progress of one that is gone.
     pub hosts: u64,
     /// Controllers.
@@ -65,6 +70,8 @@ pub struct TargetMetrics {
 pub(crate) struct Counters {
     pub(crate) connections: AtomicU64,
     pub(crate) refused: AtomicU64,
+    pub(crate) handshakes_refused: AtomicU64,
+    pub(crate) shares_refused: AtomicU64,
     pub(crate) admin: [AtomicU64; 256],
     pub(crate) io: [AtomicU64; 256],
     errors: [AtomicU64; 8],
@@ -82,6 +89,8 @@ impl Counters {
         Self {
             connections: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            handshakes_refused: AtomicU64::new(0),
+            shares_refused: AtomicU64::new(0),
             admin: [const { AtomicU64::new(0) }; 256],
             io: [const { AtomicU64::new(0) }; 256],
             errors: [const { AtomicU64::new(0) }; 8],
@@ -108,6 +117,8 @@ impl Counters {
         TargetMetrics {
             connections_total: self.connections.load(Relaxed),
             connections_refused: self.refused.load(Relaxed),
+            handshakes_refused: self.handshakes_refused.load(Relaxed),
+            shares_refused: self.shares_refused.load(Relaxed),
             admin_commands: nonzero(&self.admin),
             io_commands: nonzero(&self.io),
             errors: nonzero(&self.errors),

@@ -7,6 +7,8 @@ use tokio::sync::mpsc::{Sender, UnboundedSender};
 pub(crate) enum Notice {
     /// A namespace changed.
     NamespaceChanged(u32),
+    /// The capacity of a namespace is nearly used up.
+    SpareLow,
     /// Accept no more I/O commands, and drop this when those in progress are answered. The connection stays: a host that
     /// loses one of its connections closes the others, and would lose the responses that remain.
     Drain(Sender<()>),

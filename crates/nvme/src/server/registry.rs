@@ -2,13 +2,13 @@
 
 use super::{
     controller::Controller,
+    limits::Limits,
     notice::{Notice, Notices},
     queue::Queue,
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use crate::Account;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 /// The present connections, queues and controllers. Connection numbers ascend and are never used twice.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct Registry {
     /// All connections.
     pub(crate) connections: BTreeMap<u64, Notices>,
     /// Those before Connect, the oldest first; also connections that ended without one and are not closed yet.
-    pub(crate) handshakes: BTreeSet<u64>,
+    pub(crate) handshakes: BTreeMap<u64, Handshake>,
     /// Controllers by identifier.
     pub(crate) controllers: BTreeMap<u16, Arc<Controller>>,
     /// I/O queues by their connections.
@@ -29,22 +29,64 @@ pub(crate) struct Registry {
     pub(crate) draining: bool,
 }
 
+/// A connection before Connect.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    source: Account,
+    begun: Instant,
+    /// Its Connect was found right and waits for this side.
+    pub(crate) waits: bool,
+    /// It has ended without a Connect and sends its last PDUs.
+    pub(crate) ended: bool,
+}
+
+/// The time that a handshake has before a newcomer may take its place.
+const HANDSHAKE_TIME: Duration = Duration::from_millis(100);
+
 /// The greatest controller identifier that may be given.
 const MAX_CONTROLLER: u16 = 0xffef;
 
 impl Registry {
-    /// A new connection; and the connection that it pushes out, if more than `most` would be before Connect.
-    pub(crate) fn open(&mut self, notices: Notices, most: usize) -> (u64, Option<Notices>) {
+    /// A new connection from this source; and the connection whose place it takes. `None` when there is no place for it.
+    pub(crate) fn open(
+        &mut self,
+        notices: Notices,
+        source: &Account,
+        limits: &Limits,
+    ) -> Option<(u64, Option<Notices>)> {
+        let place = self.place(source, limits)?;
         let number = self.next;
         self.next += 1;
-        let oldest = if self.handshakes.len() >= most { self.handshakes.pop_first() } else { None };
-        let pushed = oldest.and_then(|oldest| self.connections.get(&oldest).cloned());
+        let pushed = place.and_then(|oldest| {
+            self.handshakes.remove(&oldest);
+            self.connections.get(&oldest).cloned()
+        });
         if self.draining {
             let _ = notices.send(Notice::Finish);
         }
         self.connections.insert(number, notices);
-        self.handshakes.insert(number);
-        (number, pushed)
+        let handshake = Handshake { source: source.clone(), begun: Instant::now(), waits: false, ended: false };
+        self.handshakes.insert(number, handshake);
+        Some((number, pushed))
+    }
+
+    /// A place before Connect, and the connection that loses it. A source that has its share takes one of its own places;
+    /// else, when all are taken, a newcomer takes one of the source with the most. A connection keeps its place while its
+    /// Connect waits for this side, and for its first moment.
+    fn place(&self, source: &Account, limits: &Limits) -> Option<Option<u64>> {
+        let of = |source: &Account| self.handshakes.values().filter(|other| other.source == *source).count();
+        let own = of(source);
+        let loser = if own >= limits.max_handshakes_per_address {
+            source
+        } else if self.handshakes.len() >= limits.max_handshakes {
+            let most = self.handshakes.values().map(|other| (of(&other.source), &other.source));
+            most.max_by_key(|(count, _)| *count).filter(|(count, _)| *count > own).map_or(source, |(_, source)| source)
+        } else {
+            return Some(None);
+        };
+        let may_go = |other: &Handshake| other.ended || !other.waits && other.begun.elapsed() >= HANDSHAKE_TIME;
+        let oldest = self.handshakes.iter().find(|(_, other)| other.source == *loser && may_go(other));
+        oldest.map(|(number, _)| Some(*number))
     }
 
     /// An identifier that no controller has. There are more of them than there can be connections, as each controller

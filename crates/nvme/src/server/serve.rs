@@ -7,11 +7,14 @@ use tokio::{
     net::TcpListener,
     sync::mpsc,
     task::JoinSet,
-    time::Instant,
+    time::{Instant, MissedTickBehavior},
 };
 
 /// How long connections may take to close when all is answered, or the time for that is over.
 const CLOSING: Duration = Duration::from_secs(1);
+
+/// How often a target looks at its namespaces and its log.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// A listening target.
 ///
@@ -115,18 +118,21 @@ impl Target {
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<(), TargetError> {
         let mut tasks = JoinSet::new();
         let mut shutdown = std::pin::pin!(shutdown);
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
                 () = &mut shutdown => break,
                 Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
+                _ = look.tick() => self.subsystem.look_around(),
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, peer)) => {
                         // Small responses must not wait for more; a socket that cannot be told so works all the same.
                         let _ = stream.set_nodelay(true);
                         let local = stream.local_addr().unwrap_or(self.address);
                         tracing::debug!(%peer, "connection accepted");
-                        tasks.spawn(self.subsystem.clone().serve_connection(stream, local));
+                        tasks.spawn(self.subsystem.clone().serve_connection(stream, local, peer));
                     }
                     Err(error) => {
                         // No more descriptors, mostly: connections that end give some back.
@@ -157,8 +163,8 @@ impl Target {
 }
 
 impl Subsystem {
-    /// Serves one connection until it ends, on any stream. `local` is the address at which the host reached the target;
-    /// discovery reports it.
+    /// Serves one connection until it ends, on any stream. `local` is the address at which the host reached the target, which
+    /// discovery reports. `peer` is the host's own address, by which shares are counted.
     ///
     /// # Example
     /// ```
@@ -168,7 +174,8 @@ impl Subsystem {
     /// let subsystem = subsystem()?;
     /// let (host, target) = tokio::io::duplex(64 << 10);
     /// let local = std::net::SocketAddr::from(([127, 0, 0, 1], 4420));
-    /// let connection = tokio::spawn(subsystem.clone().serve_connection(target, local));
+    /// let peer = std::net::SocketAddr::from(([127, 0, 0, 1], 50_000));
+    /// let connection = tokio::spawn(subsystem.clone().serve_connection(target, local, peer));
     /// // This host leaves at once.
     /// drop(host);
     /// connection.await?;
@@ -176,12 +183,12 @@ impl Subsystem {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn serve_connection<S>(self: Arc<Self>, stream: S, local: SocketAddr)
+    pub async fn serve_connection<S>(self: Arc<Self>, stream: S, local: SocketAddr, peer: SocketAddr)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (notices, received) = mpsc::unbounded_channel();
-        let registration = Registration::new(self.clone(), notices);
+        let Some(registration) = Registration::new(self.clone(), peer.ip(), notices) else { return };
         Connection::new(self, registration, stream, local, received).run().await;
     }
 }

@@ -37,7 +37,7 @@ impl Registry {
     /// Whether nothing that a host began on queues of before can change blocks any more.
     fn is_settled(&mut self, host: &Host) -> bool {
         self.lost.retain(|queue| queue.has_changes());
-        let of_host = |queue: &Arc<Queue>| *queue.controller.host == *host;
+        let of_host = |queue: &Arc<Queue>| queue.controller.host() == host;
         // A connection that does not know yet that its queue has ended may have a write's data in its hands.
         !self.lost.iter().any(of_host) && !self.queues.values().any(|queue| of_host(queue) && queue.is_stale())
     }

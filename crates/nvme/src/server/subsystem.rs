@@ -19,6 +19,7 @@ use crate::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+    time::Duration,
 };
 use tokio::{
     sync::{Notify, mpsc},
@@ -89,14 +90,13 @@ impl Subsystem {
             if geometry.size == 0 || geometry.size > 1 << 51 {
                 return wrong("the size is 1 to 2^51 blocks");
             }
-            let offered = Offered { size: geometry.size, config: namespace };
-            if by_id.insert(nsid, Arc::new(offered)).is_some() {
+            if by_id.insert(nsid, Arc::new(Offered::new(namespace))).is_some() {
                 return wrong("another namespace has the same identifier");
             }
         }
         Ok(Arc::new(Self {
             pool: Arc::new(Pool::new(&config.limits)),
-            places: Arc::new(Hosts::new(&config.limits)),
+            places: Arc::new(Hosts::new(&config.limits, &hosts)),
             config,
             hosts,
             namespaces: by_id,
@@ -105,7 +105,7 @@ impl Subsystem {
             registry: Mutex::new(Registry::default()),
             idle: Notify::new(),
             settled: Notify::new(),
-            refusals: Throttle::default(),
+            refusals: Throttle::new(1, Duration::from_secs(1)),
         }))
     }
 
@@ -133,12 +133,32 @@ impl Subsystem {
 
     /// Reports to the hosts of a namespace that it changed: an asynchronous event, if they enabled it.
     pub fn namespaces_changed(&self, nsid: u32) {
+        self.tell_hosts_of(nsid, || Notice::NamespaceChanged(nsid));
+    }
+
+    fn tell_hosts_of(&self, nsid: u32, notice: impl Fn() -> Notice) {
         let controllers: Vec<Arc<Controller>> = self.registry().controllers.values().cloned().collect();
-        for controller in controllers {
-            if controller.namespaces.contains_key(&nsid) {
-                controller.tell_admin(Notice::NamespaceChanged(nsid));
+        controllers.iter().filter(|to| to.namespaces.contains_key(&nsid)).for_each(|to| to.tell_admin(notice()));
+    }
+
+    /// Reports namespaces whose capacity is nearly used up since the last look, and the number of log lines left out.
+    /// [`Target::serve`](super::Target::serve) calls it every few seconds.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// // Every block of this namespace is in use: its hosts get an event, if they enabled it.
+    /// subsystem()?.look_around();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn look_around(&self) {
+        for (nsid, offered) in &self.namespaces {
+            if offered.has_filled_up() {
+                tracing::warn!(namespace = nsid, percent = offered.used_percent(), "the capacity is nearly used up");
+                self.tell_hosts_of(*nsid, || Notice::SpareLow);
             }
         }
+        self.places.report_left_out();
     }
 
     /// The counts, and the present use.

@@ -2,7 +2,7 @@
 
 use crate::{fake::HOST, host, pattern};
 use ciphermill_nvme::{
-    Answer, CommandError, Geometry, Host, Namespace, Status, VendorCommand,
+    Answer, Caller, CommandError, Geometry, Host, Namespace, Status, VendorCommand,
     features::id::NUMBER_OF_QUEUES,
     initiator::{Controller, InitiatorConfig, InitiatorError, RemoteNamespace, blocking, discover},
     log::{SubsystemKind, id},
@@ -44,7 +44,7 @@ impl Namespace for Memory {
         Geometry { size: BLOCKS, capacity: BLOCKS, used: self.blocks.lock().unwrap().len() as u64 }
     }
 
-    fn read(self: Arc<Self>, _: &Arc<Host>, lba: u64, count: u32) -> Answer<Vec<u8>> {
+    fn read(self: Arc<Self>, _: &Arc<Caller>, lba: u64, count: u32) -> Answer<Vec<u8>> {
         if lba == BLOCKS - 1 {
             return Answer::failed(
                 CommandError::new(Status::vendor(0x42).do_not_retry(), "block 4,095 is cursed").at(lba),
@@ -55,7 +55,7 @@ impl Namespace for Memory {
         Answer::Ready(Ok((lba..lba + u64::from(count)).flat_map(block).collect()))
     }
 
-    fn write(self: Arc<Self>, _: &Arc<Host>, lba: u64, data: Vec<u8>) -> Answer<()> {
+    fn write(self: Arc<Self>, _: &Arc<Caller>, lba: u64, data: Vec<u8>) -> Answer<()> {
         let act = move || {
             let mut blocks = self.blocks.lock().unwrap();
             for (index, block) in data.chunks(4096).enumerate() {
@@ -81,21 +81,21 @@ impl Namespace for Memory {
         })
     }
 
-    fn write_zeroes(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32, _: bool) -> Answer<()> {
+    fn write_zeroes(self: Arc<Self>, _: &Arc<Caller>, lba: u64, blocks: u32, _: bool) -> Answer<()> {
         self.forget(lba..lba + u64::from(blocks));
         Answer::Ready(Ok(()))
     }
 
-    fn deallocate(self: Arc<Self>, _: &Arc<Host>, ranges: Vec<Range<u64>>) -> Answer<()> {
+    fn deallocate(self: Arc<Self>, _: &Arc<Caller>, ranges: Vec<Range<u64>>) -> Answer<()> {
         ranges.into_iter().for_each(|range| self.forget(range));
         Answer::Ready(Ok(()))
     }
 
-    fn flush(self: Arc<Self>, _: &Arc<Host>) -> Answer<()> {
+    fn flush(self: Arc<Self>, _: &Arc<Caller>) -> Answer<()> {
         Answer::Ready(Ok(()))
     }
 
-    fn vendor(self: Arc<Self>, _: &Arc<Host>, command: VendorCommand) -> Answer<Vec<u8>> {
+    fn vendor(self: Arc<Self>, _: &Arc<Caller>, command: VendorCommand) -> Answer<Vec<u8>> {
         *self.runs.lock().unwrap() += 1;
         Answer::Ready(Ok(format!("{:?}", command.dwords).into_bytes()))
     }

@@ -3,7 +3,10 @@
 
 use super::{
     blocks::{Behaviour, Blocks, subsystem},
-    client::{Client, HOST, IN_CAPSULE, OTHER_HOST, SUBSYSTEM, TRANSPORT, connect_data, connect_sqe, in_memory, sqe},
+    client::{
+        Client, HOST, IN_CAPSULE, OTHER_HOST, SUBSYSTEM, TRANSPORT, connect_data, connect_sqe, in_memory,
+        in_memory_from, sqe,
+    },
 };
 use ciphermill_nvme::{
     CommandError, Status,
@@ -43,7 +46,8 @@ const OPCODES: [u8; 20] = [
 fn limits() -> Limits {
     let limits = Limits {
         max_connections: 6,
-        max_handshakes: 3,
+        max_handshakes: 4,
+        max_handshakes_per_address: 2,
         max_transfer_bytes: 16 << 10,
         queue_depth: 32,
         ..Limits::default()
@@ -126,7 +130,9 @@ fn behave(blocks: &Blocks, byte: u8, panics: Panics) {
 /// A connection of the host that misbehaves: 0 an admin queue, 1 and 2 I/O queues of its controller if there is one, 3 not
 /// connected. `byte` picks digests.
 async fn open(subsystem: &Arc<Subsystem>, number: usize, byte: u8) -> Client<DuplexStream> {
-    let stream = in_memory(subsystem);
+    // A connection before Connect has its place for a moment, whoever comes.
+    sleep(Duration::from_millis(150)).await;
+    let stream = in_memory_from(subsystem, &format!("192.0.2.{number}"));
     let mut client = Client::open(stream, byte & 1 != 0, byte & 2 != 0).await;
     // Its controllers come after the first, which is 1; one that is not there any more refuses.
     client.controller = if number == 0 { 0xffff } else { 2 + u16::from(byte >> 6) };

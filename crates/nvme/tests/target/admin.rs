@@ -1,13 +1,13 @@
 //! Connect with all that can be wrong with it, and admin commands.
 
 use super::{
-    blocks::subsystem,
+    blocks::{Blocks, subsystem},
     client::{
         Client, DISCOVERY, HOST, HOST_ID, IN_CAPSULE, OTHER_HOST, SUBSYSTEM, TRANSPORT, connect_data, connect_sqe,
         in_memory, sqe,
     },
 };
-use ciphermill_nvme::server::Limits;
+use ciphermill_nvme::server::{HostAccess, Limits, NamespaceConfig, Subsystem, SubsystemConfig};
 
 #[tokio::test(start_paused = true)]
 async fn connect_says_what_is_wrong_with_it() {
@@ -218,7 +218,7 @@ async fn discovery_tells_the_address_of_the_host_s_family() {
         [("[::ffff:127.0.0.1]:4420", 1, "127.0.0.1"), ("127.0.0.1:4420", 1, "127.0.0.1"), ("[::1]:4420", 2, "::1")]
     {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
-        tokio::spawn(subsystem.clone().serve_connection(theirs, local.parse().unwrap()));
+        tokio::spawn(subsystem.clone().serve_connection(theirs, local.parse().unwrap(), "[::1]:9".parse().unwrap()));
         let mut discovery = Client::open(ours, false, false).await;
         discovery.connect(0, DISCOVERY, HOST, 31, 0, 0).await.ok();
         discovery.enable().await;
@@ -235,4 +235,67 @@ async fn descriptors_of_data_that_are_taken_are_advertised() {
     let (_, controller) = admin.identify(1, 0).await;
     // SGLs of any alignment, offsets in the capsule, the Transport SGL Data Block (which the command above used).
     assert_eq!(controller[536..540], (1u32 | 1 << 20 | 1 << 21).to_le_bytes());
+}
+
+#[tokio::test(start_paused = true)]
+async fn identify_and_effects_report_what_the_namespace_does() {
+    let (subsystem, ..) = subsystem(Limits::default());
+    let mut admin = Client::admin(in_memory(&subsystem), HOST).await;
+    let (_, controller) = admin.identify(1, 0).await;
+    assert_eq!(controller[526..530], [31, 0, 31, 0], "AWUN and AWUPF: 32 blocks");
+    let (_, namespace) = admin.identify(0, 1).await;
+    assert_eq!(namespace[24] & 0b11, 0b11, "NSFEAT: thin, and its own atomic units");
+    assert_eq!(namespace[33], 0b1001, "DLFEAT: zeros, Write Zeroes deallocates");
+    assert_eq!(namespace[34..38], [31, 0, 31, 0], "NAWUN and NAWUPF");
+    let (_, effects) = admin.log_page(5, 4096, 0).await;
+    let of = |opcode: usize| u32::from_le_bytes(effects[1024 + 4 * opcode..][..4].try_into().unwrap());
+    assert_eq!((of(0xc2), of(0xc6), of(0xc4), of(1), of(2)), (1, 3, 0, 3, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn discovery_reports_the_advertised_addresses() {
+    let config = SubsystemConfig {
+        advertise: vec!["192.0.2.7:4421".parse().unwrap(), "[2001:db8::1]:4422".parse().unwrap()],
+        generation: 77,
+        ..SubsystemConfig::default()
+    };
+    let subsystem = Subsystem::new(config, HostAccess::Any, Vec::new()).unwrap();
+    let mut discovery = Client::open(in_memory(&subsystem), false, false).await;
+    discovery.connect(0, DISCOVERY, HOST, 31, 0, 0).await.ok();
+    discovery.enable().await;
+    let (_, page) = discovery.log_page(0x70, 3072, 0).await;
+    assert_eq!((page[0], page[8]), (77, 2), "generation and records");
+    for (record, family, port, told) in [(1024, 1, "4421", "192.0.2.7"), (2048, 2, "4422", "2001:db8::1")] {
+        let text = |at: usize, length: usize| {
+            let text = std::str::from_utf8(&page[record + at..][..length]).unwrap();
+            text.trim_end_matches([' ', '\0']).to_owned()
+        };
+        assert_eq!((page[record + 1], text(32, 32).as_str(), text(512, 256).as_str()), (family, port, told));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_learn_that_a_namespace_is_nearly_full_once() {
+    let blocks = Blocks::new(200);
+    let config = SubsystemConfig { nqn: SUBSYSTEM.into(), ..SubsystemConfig::default() };
+    let namespace = NamespaceConfig { nsid: 1, uuid: [1; 16], hosts: HostAccess::Any, namespace: blocks.clone() };
+    let subsystem = Subsystem::new(config, HostAccess::Any, vec![namespace]).unwrap();
+    let mut admin = Client::admin(in_memory(&subsystem), HOST).await;
+    admin.command(&sqe(9, 1, 0, (0, TRANSPORT), [0x0b, 1, 0, 0, 0, 0])).await.0.ok();
+    for request in [100, 101] {
+        admin.send_command(&sqe(0x0c, request, 0, (0, TRANSPORT), [0; 6]), &[]).await;
+    }
+    // The capacity is half of the size: 89 of 100 blocks, then 90.
+    blocks.put(0, &vec![1; 89 * 4096]);
+    subsystem.look_around();
+    let (_, health) = admin.log_page(2, 512, 0).await;
+    assert_eq!((health[0], health[3], health[4]), (0, 11, 10));
+    blocks.put(89, &[1; 4096]);
+    subsystem.look_around();
+    let event = admin.completion().await.0;
+    assert_eq!((event.cid, event.result as u32), (100, 0x0002_0201), "spare below its threshold, page 02h");
+    let (_, health) = admin.log_page(2, 512, 0).await;
+    assert_eq!((health[0], health[3]), (1, 10));
+    subsystem.look_around();
+    admin.identify(1, 0).await.0.ok();
 }

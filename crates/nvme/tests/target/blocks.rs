@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 
 use ciphermill_nvme::{
-    Answer, CommandError, Geometry, Host, Namespace, Status, VendorCommand,
+    Answer, Caller, CommandError, Geometry, Namespace, Properties, Status, VendorCommand, VendorOpcode,
     server::{HostAccess, Limits, NamespaceConfig, Subsystem, SubsystemConfig},
 };
 use std::{
@@ -79,36 +79,42 @@ impl Namespace for Blocks {
         Geometry { size: self.size, capacity: self.size / 2, used }
     }
 
-    fn read(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
+    fn properties(&self) -> Properties {
+        const VENDOR: [VendorOpcode; 2] =
+            [VendorOpcode { opcode: 0xc2, changes: false }, VendorOpcode { opcode: 0xc6, changes: true }];
+        Properties { deallocated_reads_zeros: true, atomic_blocks: 32, vendor: &VENDOR }
+    }
+
+    fn read(self: Arc<Self>, _: &Arc<Caller>, lba: u64, blocks: u32) -> Answer<Vec<u8>> {
         let blocks = if self.behaviour.lock().unwrap().short { blocks - 1 } else { blocks };
         self.answer(format!("read {lba} {blocks}"), move |this| {
             (lba..lba + u64::from(blocks)).flat_map(|lba| this.get(lba)).collect()
         })
     }
 
-    fn write(self: Arc<Self>, _: &Arc<Host>, lba: u64, data: Vec<u8>) -> Answer<()> {
+    fn write(self: Arc<Self>, _: &Arc<Caller>, lba: u64, data: Vec<u8>) -> Answer<()> {
         self.answer(format!("write {lba} {}", data.len() / 4096), move |this| this.put(lba, &data))
     }
 
-    fn write_zeroes(self: Arc<Self>, _: &Arc<Host>, lba: u64, blocks: u32, deallocate: bool) -> Answer<()> {
+    fn write_zeroes(self: Arc<Self>, _: &Arc<Caller>, lba: u64, blocks: u32, deallocate: bool) -> Answer<()> {
         self.answer(format!("zero {lba} {blocks} {deallocate}"), move |this| {
             let mut map = this.blocks.lock().unwrap();
             (lba..lba + u64::from(blocks)).for_each(|lba| drop(map.remove(&lba)));
         })
     }
 
-    fn deallocate(self: Arc<Self>, _: &Arc<Host>, ranges: Vec<Range<u64>>) -> Answer<()> {
+    fn deallocate(self: Arc<Self>, _: &Arc<Caller>, ranges: Vec<Range<u64>>) -> Answer<()> {
         self.answer(format!("deallocate {ranges:?}"), move |this| {
             let mut map = this.blocks.lock().unwrap();
             ranges.into_iter().flatten().for_each(|lba| drop(map.remove(&lba)));
         })
     }
 
-    fn flush(self: Arc<Self>, _: &Arc<Host>) -> Answer<()> {
+    fn flush(self: Arc<Self>, _: &Arc<Caller>) -> Answer<()> {
         self.answer("flush".into(), |_| ())
     }
 
-    fn vendor(self: Arc<Self>, _: &Arc<Host>, command: VendorCommand) -> Answer<Vec<u8>> {
+    fn vendor(self: Arc<Self>, _: &Arc<Caller>, command: VendorCommand) -> Answer<Vec<u8>> {
         if command.opcode != 0xc2 {
             return Answer::failed(Status::INVALID_OPCODE.do_not_retry());
         }
@@ -126,6 +132,14 @@ pub fn subsystem(limits: Limits) -> (Arc<Subsystem>, Arc<Blocks>, Arc<Blocks>) {
     let hosts = [super::client::HOST, super::client::OTHER_HOST].map(str::to_owned);
     let hosts = HostAccess::List(BTreeSet::from(hosts));
     (Subsystem::new(config, hosts, namespaces).unwrap(), one, two)
+}
+
+/// A subsystem for any host, with namespace 1.
+pub fn open_to_all(limits: Limits) -> (Arc<Subsystem>, Arc<Blocks>) {
+    let blocks = Blocks::new(1 << 20);
+    let config = SubsystemConfig { nqn: super::client::SUBSYSTEM.into(), limits, ..SubsystemConfig::default() };
+    let namespace = NamespaceConfig { nsid: 1, uuid: [1; 16], hosts: HostAccess::Any, namespace: blocks.clone() };
+    (Subsystem::new(config, HostAccess::Any, vec![namespace]).unwrap(), blocks)
 }
 
 /// Bytes that differ from block to block.

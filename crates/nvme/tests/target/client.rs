@@ -108,9 +108,15 @@ pub struct Client<S> {
 
 /// A connection within the process.
 pub fn in_memory(subsystem: &Arc<Subsystem>) -> DuplexStream {
+    in_memory_from(subsystem, "127.0.0.1")
+}
+
+/// The same from another address.
+pub fn in_memory_from(subsystem: &Arc<Subsystem>, address: &str) -> DuplexStream {
     let (ours, theirs) = tokio::io::duplex(256 << 10);
     let local: SocketAddr = LOCAL.parse().unwrap();
-    tokio::spawn(subsystem.clone().serve_connection(theirs, local));
+    let peer = SocketAddr::new(address.parse().unwrap(), 50_000);
+    tokio::spawn(subsystem.clone().serve_connection(theirs, local, peer));
     ours
 }
 

@@ -1,10 +1,10 @@
 //! Hosts that break the protocol, are too slow, or ask for too much.
 
 use super::{
-    blocks::{Behaviour, pattern, subsystem},
+    blocks::{Behaviour, open_to_all, pattern, subsystem},
     client::{
         Client, HOST, HOST_ID, IN_CAPSULE, OTHER_HOST, SUBSYSTEM, TRANSPORT, connect_data, connect_sqe, icreq,
-        in_memory, sqe,
+        in_memory, in_memory_from, sqe,
     },
 };
 use ciphermill_nvme::server::Limits;
@@ -195,23 +195,115 @@ async fn slow_hosts_are_dropped_at_each_stage() {
     assert_eq!((metrics.connections_open, metrics.timeouts, metrics.buffer_bytes), (1, 9, 0));
 }
 
+/// An address of a flood, and others.
+const FLOOD: &str = "192.0.2.1";
+const ELSEWHERE: &str = "192.0.2.2";
+
 #[tokio::test(start_paused = true)]
-async fn connections_before_connect_push_each_other_out_and_nobody_else() {
-    let limits = Limits { max_handshakes: 8, ..Limits::default() };
+async fn a_flood_of_connections_before_connect_is_refused_and_pushes_nobody_out() {
+    let limits = Limits { max_handshakes: 16, max_handshakes_per_address: 8, ..Limits::default() };
     let (subsystem, ..) = subsystem(limits);
     let mut admin = Client::admin(in_memory(&subsystem), HOST).await;
+    // A host in the middle of its handshake.
+    let mut honest = Client::open(in_memory_from(&subsystem, ELSEWHERE), false, false).await;
     let mut flood = Vec::new();
     for _ in 0..200 {
-        flood.push(in_memory(&subsystem));
-        sleep(MOMENT).await;
-        assert!(subsystem.metrics().connections_open <= 9);
+        flood.push(in_memory_from(&subsystem, FLOOD));
+        tokio::task::yield_now().await;
+        assert!(subsystem.metrics().connections_open <= 2 + 8);
     }
-    // A host that connects at once gets through.
-    let mut late = Client::admin(in_memory(&subsystem), OTHER_HOST).await;
+    let metrics = subsystem.metrics();
+    assert_eq!((metrics.connections_total, metrics.handshakes_refused), (2 + 8, 200 - 8));
+    honest.connect(0, SUBSYSTEM, HOST, 31, 0, 0).await.ok();
+    // Newcomers of other addresses find a place.
+    let mut late = Client::admin(in_memory_from(&subsystem, ELSEWHERE), OTHER_HOST).await;
     late.identify(1, 0).await.0.ok();
     admin.identify(1, 0).await.0.ok();
     sleep(Duration::from_secs(20)).await;
-    assert_eq!(subsystem.metrics().connections_open, 2);
+    assert_eq!(subsystem.metrics().connections_open, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_connections_before_connect_make_room_for_a_host_of_their_address() {
+    let limits = Limits { max_handshakes: 16, max_handshakes_per_address: 8, ..Limits::default() };
+    let (subsystem, ..) = subsystem(limits);
+    let idle: Vec<_> = (0..8).map(|_| in_memory_from(&subsystem, FLOOD)).collect();
+    sleep(Duration::from_millis(150)).await;
+    let mut late = Client::admin(in_memory_from(&subsystem, FLOOD), OTHER_HOST).await;
+    late.identify(1, 0).await.0.ok();
+    assert_eq!(subsystem.metrics().connections_open, 8, "the oldest went");
+    drop(idle);
+}
+
+#[tokio::test(start_paused = true)]
+async fn floods_from_many_addresses_leave_room_for_others() {
+    let limits = Limits { max_handshakes: 16, max_handshakes_per_address: 8, ..Limits::default() };
+    let (subsystem, ..) = subsystem(limits);
+    let idle: Vec<_> =
+        (0..16).map(|number| in_memory_from(&subsystem, if number % 2 == 0 { FLOOD } else { "192.0.2.3" })).collect();
+    sleep(Duration::from_millis(150)).await;
+    assert_eq!(subsystem.metrics().connections_open, 16);
+    Client::admin(in_memory_from(&subsystem, ELSEWHERE), OTHER_HOST).await;
+    drop(idle);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connect_that_waits_for_the_target_keeps_its_place() {
+    let limits = Limits { max_handshakes: 16, max_handshakes_per_address: 2, ..Limits::default() };
+    let (subsystem, blocks, _) = subsystem(limits);
+    blocks.behave(Behaviour { delay: Some(Duration::from_secs(10)), ..Behaviour::default() });
+    let admin = Client::admin(in_memory_from(&subsystem, FLOOD), HOST).await;
+    let mut io = Client::io(in_memory_from(&subsystem, FLOOD), HOST, admin.controller, 1).await;
+    io.send_command(&sqe(1, 1, 1, (4096, IN_CAPSULE), [0; 6]), &[1; 4096]).await;
+    sleep(MOMENT).await;
+    drop((io, admin));
+    // The new Connect waits for the write of the lost connection.
+    let mut again = Client::open(in_memory_from(&subsystem, FLOOD), false, false).await;
+    let data = connect_data(HOST_ID, 0xffff, SUBSYSTEM, HOST);
+    again.send_command(&connect_sqe(1, 0, 31, 0, 0), &data).await;
+    for _ in 0..10 {
+        sleep(Duration::from_millis(200)).await;
+        drop(in_memory_from(&subsystem, FLOOD));
+    }
+    again.completion().await.0.ok();
+}
+
+/// Anybody may connect: names cost nothing, addresses do.
+#[tokio::test(start_paused = true)]
+async fn invented_names_take_the_places_of_one_host() {
+    let limits =
+        Limits { max_connections: 16, max_connections_per_host: 4, max_commands_per_host: 3, ..Limits::default() };
+    let (subsystem, blocks) = open_to_all(limits);
+    let mut invented = Vec::new();
+    for number in 0..64 {
+        let mut client = Client::open(in_memory_from(&subsystem, FLOOD), false, false).await;
+        let name = format!("nqn.2026-01.test:invented-{number}");
+        if client.connect(0, SUBSYSTEM, &name, 31, 0, 0).await.code() == 0 {
+            invented.push((client, name));
+        }
+    }
+    assert_eq!((invented.len(), subsystem.metrics().shares_refused), (4, 60));
+    // An established connection is not closed for anybody.
+    for (client, _) in &mut invented {
+        client.enable().await;
+    }
+    let honest = Client::admin(in_memory_from(&subsystem, ELSEWHERE), HOST).await;
+    let mut io = Client::io(in_memory_from(&subsystem, ELSEWHERE), HOST, honest.controller, 1).await;
+    // Commands are shared alike.
+    invented.truncate(2);
+    sleep(MOMENT).await;
+    blocks.behave(Behaviour { delay: Some(Duration::from_secs(1)), ..Behaviour::default() });
+    let mut queues = Vec::new();
+    for (client, name) in &invented {
+        let mut io = Client::io(in_memory_from(&subsystem, FLOOD), name, client.controller, 1).await;
+        for cid in 0..4 {
+            io.send_command(&sqe(0, cid, 1, (0, TRANSPORT), [0; 6]), &[]).await;
+        }
+        queues.push(io);
+    }
+    sleep(MOMENT).await;
+    assert_eq!(subsystem.metrics().commands_under_way, 3, "not three for each name");
+    io.command(&sqe(0, 1, 1, (0, TRANSPORT), [0; 6])).await.0.ok();
 }
 
 #[tokio::test(start_paused = true)]

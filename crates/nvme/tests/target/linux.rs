@@ -133,7 +133,7 @@ async fn linux_uses_a_namespace_from_discovery_to_shutdown() {
     let (_, namespace) = admin.identify(0, 1).await;
     assert_eq!(namespace[..8], (1u64 << 20).to_le_bytes());
     assert_eq!(namespace[128..132], [0, 0, 12, 0]);
-    assert_eq!((namespace[25], namespace[26], namespace[24]), (0, 0, 1));
+    assert_eq!((namespace[25], namespace[26], namespace[24]), (0, 0, 0b11));
 
     // What Linux reads unasked, then 1 MiB in eight pieces, read back by the other queue.
     for lba in [0, (1 << 20) - 1, 8] {

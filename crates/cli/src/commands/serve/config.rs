@@ -5,17 +5,19 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ciphermill_client::engines::EngineName;
+use ciphermill_blockspace::adapter::{Access, BlockSpaceConfig, Rights};
 use ciphermill_client::size::Bytes;
 use ciphermill_client::store::DeviceSettings;
-use ciphermill_device::{DeviceConfig, KeyMemory, SpaceId};
+use ciphermill_device::{DeviceConfig, KeyMemory, SpaceId, SpaceLimits};
 use ciphermill_nvme::BLOCK_BYTES;
-use ciphermill_nvme::fabrics::{DISCOVERY_NQN, is_nqn};
+use ciphermill_nvme::fabrics::DISCOVERY_NQN;
 use ciphermill_nvme::server::{HostAccess, Limits, SubsystemConfig, TargetError};
-use serde::{Deserialize, Deserializer, de};
 use uuid::Uuid;
 
 use super::Args;
+use super::audit::AuditSettings;
+use super::file::Subsystem;
+use super::file::{self, BlocksSize, File, FileLimits, HostRights, Hosts, Namespace, NamespaceId, Nqn, Quota, Seconds};
 use super::logging::{self, LogFormat};
 use super::source::{Fault, Source, Whose};
 use crate::error::CliError;
@@ -27,196 +29,59 @@ const DEFAULT_LISTEN: &str = "127.0.0.1:4420";
 const DEFAULT_SIZE: Bytes = Bytes(1 << 40);
 const DEFAULT_GRACE: Duration = Duration::from_secs(20);
 
-/// The file, key by key. Everything may be left out.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct File {
-    store: Option<PathBuf>,
-    #[serde(default, deserialize_with = "address")]
-    listen: Option<SocketAddr>,
-    #[serde(default, deserialize_with = "address")]
-    metrics: Option<SocketAddr>,
-    allow_hosts: Option<Hosts>,
-    memory: Option<Bytes>,
-    key_memory: Option<Bytes>,
-    backend: Option<BackendArg>,
-    #[serde(default, deserialize_with = "engine")]
-    engine: Option<EngineName>,
-    max_program_seconds: Option<Seconds>,
-    insecure_params: Option<bool>,
-    grace_seconds: Option<Seconds>,
-    scrub_hours: Option<Seconds>,
-    #[serde(default)]
-    subsystem: Subsystem,
-    #[serde(default)]
-    log: Log,
-    #[serde(default)]
-    limits: FileLimits,
-    #[serde(default, rename = "namespace")]
-    namespaces: Vec<Namespace>,
-}
-
-fn engine<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EngineName>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
-}
-
-fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
-    super::address(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Subsystem {
-    nqn: Option<Nqn>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Log {
-    filter: Option<String>,
-    format: Option<LogFormat>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct FileLimits {
-    connections: Option<usize>,
-    connections_per_host: Option<usize>,
-    queues: Option<u16>,
-    queue_depth: Option<u16>,
-    transfer_bytes: Option<Bytes>,
-    buffer_bytes: Option<Bytes>,
-    object_bytes: Option<Bytes>,
-    handshake_seconds: Option<Seconds>,
-    keep_alive_seconds: Option<Seconds>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Namespace {
-    id: NamespaceId,
-    uuid: Option<Uuid>,
-    size: Option<BlocksSize>,
-    capacity: Option<Bytes>,
-    objects: Option<u64>,
-    key_memory: Option<Bytes>,
-    hosts: Option<Hosts>,
-}
-
-/// The allowed hosts: names, or the word `any`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hosts(pub(super) HostAccess);
-
-impl Hosts {
-    /// From a list that holds names, or `any` alone.
-    pub(super) fn from_words(words: &[String]) -> Result<Self, String> {
-        if words.iter().any(|word| word == "any") {
-            let alone = words.len() == 1;
-            return if alone { Ok(Self(HostAccess::Any)) } else { Err("`any` stands alone or not at all".to_owned()) };
-        }
-        let names: Result<BTreeSet<_>, _> = words.iter().map(|word| Nqn::new(word).map(|nqn| nqn.0)).collect();
-        Ok(Self(HostAccess::List(names?)))
-    }
-}
-
-impl<'de> Deserialize<'de> for Hosts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "a list of NVMe qualified names, or \"any\"")]
-        enum Words {
-            One(String),
-            Many(Vec<String>),
-        }
-        let words = match Words::deserialize(deserializer)? {
-            Words::One(word) if word == "any" => vec![word],
-            Words::One(word) => return Err(de::Error::custom(format!("`{word}`: write names as a list, or \"any\""))),
-            Words::Many(words) => words,
-        };
-        Self::from_words(&words).map_err(de::Error::custom)
-    }
-}
-
-/// A name of a host or subsystem.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Nqn(pub(super) String);
-
-impl Nqn {
-    pub(super) fn new(text: &str) -> Result<Self, String> {
-        if is_nqn(text) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(format!("`{text}` is not an NVMe qualified name, as nqn.2014-08.org.nvmexpress:uuid:…"))
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Nqn {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::new(&String::deserialize(deserializer)?).map_err(de::Error::custom)
-    }
-}
-
-/// A positive number of seconds, or of whatever the key says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Seconds(f64);
-
-impl<'de> Deserialize<'de> for Seconds {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = f64::deserialize(deserializer)?;
-        if value > 0.0 && value <= 1e9 {
-            Ok(Self(value))
-        } else {
-            Err(de::Error::custom("it must be above 0 and at most 10^9"))
-        }
-    }
-}
-
-impl Seconds {
-    fn duration(self) -> Duration {
-        Duration::from_secs_f64(self.0)
-    }
-}
-
-/// Identifier of a namespace, and of its space of the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct NamespaceId(u32);
-
-impl<'de> Deserialize<'de> for NamespaceId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match u32::deserialize(deserializer)? {
-            id @ 1..=0xffff_fffe => Ok(Self(id)),
-            id => Err(de::Error::custom(format!("{id} is not 1 to 4294967294"))),
-        }
-    }
-}
-
-/// Size of a namespace in bytes: blocks in a power of two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct BlocksSize(Bytes);
-
-impl<'de> Deserialize<'de> for BlocksSize {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Bytes(bytes) = Bytes::deserialize(deserializer)?;
-        if bytes.is_power_of_two() && (1 << 20..=1 << 60).contains(&bytes) {
-            Ok(Self(Bytes(bytes)))
-        } else {
-            Err(de::Error::custom(format!("{bytes} bytes are not a power of two from 1M to 1048576T")))
-        }
-    }
-}
-
 /// A namespace as it will be served.
 #[derive(Clone, Debug)]
 pub(super) struct NamespaceSettings {
     pub(super) nsid: u32,
     pub(super) uuid: Option<Uuid>,
     pub(super) blocks: u64,
-    /// The limit for blocks and, separately, for objects, in bytes.
-    pub(super) capacity_bytes: Option<u64>,
-    pub(super) objects: Option<u64>,
+    /// The limit for blocks and, separately, for objects, in bytes; the namespace's own, or else the default of new ones.
+    pub(super) capacity: Limit,
+    /// The limit for the number of objects.
+    pub(super) objects: Limit,
     /// Bytes of key memory that other namespaces never take.
     pub(super) key_memory_bytes: Option<u64>,
     pub(super) hosts: HostAccess,
+}
+
+/// A limit of a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// Its own.
+    Own(u64),
+    /// That of new namespaces: one that exists keeps its own.
+    New(u64),
+}
+
+impl Limit {
+    fn of(own: Option<u64>, new: u64) -> Self {
+        own.map_or(Self::New(new), Self::Own)
+    }
+
+    /// The limit of a namespace that has `kept` so far, if it exists.
+    pub(super) fn apply(self, kept: Option<u64>) -> u64 {
+        match (self, kept) {
+            (Self::Own(limit), _) | (Self::New(limit), None) => limit,
+            (Self::New(_), Some(kept)) => kept,
+        }
+    }
+}
+
+/// Shares of each host in a namespace; what is not set has the default of the namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct HostShares {
+    pending_bytes: Option<u64>,
+    pending_objects: Option<usize>,
+    jobs: Option<usize>,
+}
+
+impl HostShares {
+    pub(super) fn apply(self, config: &mut BlockSpaceConfig) {
+        config.pending_blocks_of_host =
+            self.pending_bytes.map_or(config.pending_blocks_of_host, |bytes| bytes / BLOCK_BYTES as u64);
+        config.pending_objects_of_host = self.pending_objects.unwrap_or(config.pending_objects_of_host);
+        config.device_jobs_of_host = self.jobs.unwrap_or(config.device_jobs_of_host);
+    }
 }
 
 /// Everything a server needs to know.
@@ -226,6 +91,9 @@ pub(super) struct Settings {
     pub(super) listen: SocketAddr,
     pub(super) metrics: Option<SocketAddr>,
     pub(super) hosts: HostAccess,
+    pub(super) access: Access,
+    pub(super) shares: HostShares,
+    pub(super) audit: Option<AuditSettings>,
     pub(super) device: DeviceSettings,
     pub(super) subsystem: SubsystemConfig,
     pub(super) scrub_every: Option<Duration>,
@@ -263,16 +131,29 @@ impl Settings {
             words => Some(Hosts::from_words(words).map_err(|what| Whose::Line("--allow-host").fault(what))?),
         };
         let Hosts(hosts) = given.or(file.allow_hosts).unwrap_or(Hosts(HostAccess::List(BTreeSet::new())));
+        let rights = if args.host_rights.is_empty() { &file.hosts } else { &args.host_rights };
+        let (hosts, access) = with_rights(hosts, rights);
         let grace = args.grace.or(file.grace_seconds.map(Seconds::duration)).unwrap_or(DEFAULT_GRACE);
         let hours = args.scrub_hours.or(file.scrub_hours.map(|Seconds(hours)| hours));
-        let subsystem = subsystem(args, &file.subsystem, &file.limits, grace)?;
-        let namespaces = namespaces(file.namespaces, &hosts)?;
+        let mut subsystem = subsystem(args, &file.subsystem, &file.limits, grace)?;
+        subsystem.advertise = if args.advertise.is_empty() { file.advertise } else { args.advertise.clone() };
+        let capacity = args.capacity.or(file.capacity).map_or(SpaceLimits::NEW.bytes, |Quota(bytes)| bytes);
+        let objects = args.objects.or(file.objects).unwrap_or(SpaceLimits::NEW.objects);
+        let namespaces = namespaces(file.namespaces, &hosts, (capacity, objects))?;
+        let audit = audit(args, file.audit)?;
+        let shares = HostShares {
+            pending_bytes: file.limits.pending_bytes_per_host.map(|Bytes(bytes)| bytes),
+            pending_objects: file.limits.pending_objects_per_host,
+            jobs: file.limits.jobs_per_host,
+        };
         let floors = namespaces.iter().filter_map(|n| Some((SpaceId(n.nsid), n.key_memory_bytes?)));
         let device = DeviceSettings {
             memory: args.options.memory.or(file.memory).map(|Bytes(bytes)| bytes),
             backend: args.options.backend.or(file.backend).unwrap_or(BackendArg::Fft).into(),
             engine: args.options.engine.or(file.engine).unwrap_or_default(),
             max_program_duration: args.options.max_program_seconds.or(file.max_program_seconds.map(Seconds::duration)),
+            swap: args.swap.or(file.swap).map(|Bytes(bytes)| bytes),
+            swap_of_space: args.swap_per_namespace.or(file.swap_per_namespace).map(|Bytes(bytes)| bytes),
             max_object_bytes: file.limits.object_bytes.map(|Bytes(bytes)| bytes),
             key_memory: args.options.key_memory.or(file.key_memory).map(|Bytes(bytes)| bytes),
             key_memory_floors: floors.collect(),
@@ -292,6 +173,9 @@ impl Settings {
             metrics,
             namespaces,
             hosts,
+            access,
+            shares,
+            audit,
             device,
             subsystem,
             scrub_every: hours.map(|hours| Duration::from_secs_f64(hours * 3600.0)),
@@ -310,6 +194,39 @@ fn loopback(whose: Whose, address: SocketAddr) -> Result<(), Fault> {
         "{address} is not a loopback address; hosts are not authenticated yet, so only this machine may reach the \
          server: use 127.0.0.1 or [::1] (and a tunnel with its own authentication from elsewhere)"
     )))
+}
+
+/// The hosts that may connect, those with rights among them, and the rights.
+fn with_rights(hosts: HostAccess, rights: &[HostRights]) -> (HostAccess, Access) {
+    let named = rights.iter().map(|HostRights { nqn: Nqn(nqn), rights }| (nqn.clone(), *rights));
+    let access = Access { hosts: named.collect(), others: Rights::default() };
+    let hosts = match hosts {
+        HostAccess::List(names) => HostAccess::List(names.into_iter().chain(access.hosts.keys().cloned()).collect()),
+        HostAccess::Any => HostAccess::Any,
+    };
+    (hosts, access)
+}
+
+/// Where the audit log goes, if anywhere.
+fn audit(args: &Args, file: file::Audit) -> Result<Option<AuditSettings>, Fault> {
+    let Some(path) = args.audit.clone().or(file.file) else { return Ok(None) };
+    let settings = AuditSettings {
+        file: path,
+        bytes: file.bytes.map_or(AuditSettings::BYTES, |Bytes(bytes)| bytes),
+        files: file.files.unwrap_or(AuditSettings::FILES),
+        per_second: file.entries_per_second.map_or(AuditSettings::PER_SECOND, |Seconds(number)| number),
+    };
+    let refuse = |key: &str, what: String| Err(Whose::File(format!("audit.{key}")).fault(what));
+    if settings.bytes < AuditSettings::LEAST_BYTES {
+        return refuse(
+            "bytes",
+            format!("{} bytes, it must be at least {}", settings.bytes, AuditSettings::LEAST_BYTES),
+        );
+    }
+    if !(1..=1000).contains(&settings.files) {
+        return refuse("files", format!("{} files, it must be 1 to 1000", settings.files));
+    }
+    Ok(Some(settings))
 }
 
 /// Refuses a key memory of nothing, and floors that do not fit into it.
@@ -345,6 +262,9 @@ fn subsystem(args: &Args, file: &Subsystem, limits: &FileLimits, grace: Duration
     config.limits = Limits {
         max_connections: limits.connections.unwrap_or(default.max_connections),
         max_connections_per_host: limits.connections_per_host.unwrap_or(default.max_connections_per_host),
+        max_commands_per_host: limits.commands_per_host.unwrap_or(default.max_commands_per_host),
+        max_handshakes: limits.handshakes.unwrap_or(default.max_handshakes),
+        max_handshakes_per_address: limits.handshakes_per_address.unwrap_or(default.max_handshakes_per_address),
         max_queues: limits.queues.unwrap_or(default.max_queues),
         queue_depth: limits.queue_depth.unwrap_or(default.queue_depth),
         max_transfer_bytes: bytes(limits.transfer_bytes, default.max_transfer_bytes),
@@ -364,6 +284,9 @@ fn limit(limits: &Limits, error: &TargetError) -> Fault {
     let key = match *limit {
         "max_connections" => "connections",
         "max_connections_per_host" => "connections-per-host",
+        "max_commands_per_host" => "commands-per-host",
+        "max_handshakes" => "handshakes",
+        "max_handshakes_per_address" => "handshakes-per-address",
         "max_queues" => "queues",
         "queue_depth" => "queue-depth",
         "max_transfer_bytes" => "transfer-bytes",
@@ -384,7 +307,11 @@ fn limit(limits: &Limits, error: &TargetError) -> Fault {
 }
 
 /// The namespaces of the file, or the default namespace if it has none.
-fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceSettings>, Fault> {
+fn namespaces(
+    file: Vec<Namespace>,
+    hosts: &HostAccess,
+    (new_capacity, new_objects): (u64, u64),
+) -> Result<Vec<NamespaceSettings>, Fault> {
     let mut all: Vec<NamespaceSettings> = Vec::new();
     for Namespace { id: NamespaceId(nsid), uuid, size, capacity, objects, key_memory, hosts: own } in file {
         let at = |key: &str| Whose::File(format!("namespace.{}.{key}", all.len()));
@@ -401,8 +328,8 @@ fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceS
             nsid,
             uuid,
             blocks: bytes / BLOCK_BYTES as u64,
-            capacity_bytes: capacity.map(|Bytes(bytes)| bytes),
-            objects,
+            capacity: Limit::of(capacity.map(|Quota(bytes)| bytes), new_capacity),
+            objects: Limit::of(objects, new_objects),
             key_memory_bytes: key_memory.map(|Bytes(bytes)| bytes),
             hosts: own.map_or_else(|| hosts.clone(), |Hosts(own)| own),
         });
@@ -413,8 +340,8 @@ fn namespaces(file: Vec<Namespace>, hosts: &HostAccess) -> Result<Vec<NamespaceS
             nsid: 1,
             uuid: None,
             blocks,
-            capacity_bytes: None,
-            objects: None,
+            capacity: Limit::New(new_capacity),
+            objects: Limit::New(new_objects),
             key_memory_bytes: None,
             hosts: hosts.clone(),
         });
@@ -441,19 +368,34 @@ mod tests {
     }
 
     const HOST: &str = "nqn.2026-01.org.example:host";
+    const OTHER: &str = "nqn.2026-01.org.example:other";
+
+    #[test]
+    fn a_namespace_that_exists_keeps_its_quota_unless_it_is_configured() {
+        assert_eq!((Limit::New(7).apply(None), Limit::New(7).apply(Some(u64::MAX))), (7, u64::MAX));
+        assert_eq!((Limit::Own(9).apply(None), Limit::Own(9).apply(Some(7))), (9, 9));
+    }
 
     #[test]
     fn a_file_says_everything_that_a_command_line_says() {
         let line =
             ["--store=d", "--listen=[::1]:5", "--metrics=127.0.0.2:6", "--memory=1M", "--key-memory=2M", "--log=debug"];
+        let rights = format!("{OTHER}=read,write,owner-only");
         let line = [&line[..], &["--allow-host", HOST, "--grace=2.5", "--nqn", HOST, "--scrub-hours=2"]].concat();
+        let more = ["--swap=1G", "--swap-per-namespace=3M", "--capacity=unlimited", "--objects=7", "--audit=a.jsonl"];
+        let line = [&line[..], &more, &["--advertise=192.0.2.1:4420", "--host-rights", &rights]].concat();
         let text = format!(
             "store='d'\nlisten='[::1]:5'\nmetrics='127.0.0.2:6'\nmemory='1M'\nkey-memory='2M'\nlog.filter='debug'\nallow-hosts=['{HOST}']\n\
-             grace-seconds=2.5\nsubsystem.nqn='{HOST}'\nscrub-hours=2"
+             grace-seconds=2.5\nsubsystem.nqn='{HOST}'\nscrub-hours=2\nswap='1G'\nswap-per-namespace='3M'\n\
+             capacity='unlimited'\nobjects=7\naudit.file='a.jsonl'\nadvertise=['192.0.2.1:4420']\n\
+             [[host]]\nnqn='{OTHER}'\nrights=['read', 'write', 'owner-only']"
         );
         let (by_line, by_file) = (merged(&line, "").expect("good"), merged(&[], &text).expect("good"));
         assert_eq!(format!("{by_line:?}"), format!("{by_file:?}"));
-        assert_eq!(by_file.hosts, HostAccess::List(BTreeSet::from([HOST.to_owned()])));
+        assert_eq!(by_file.hosts, HostAccess::List(BTreeSet::from([HOST.to_owned(), OTHER.to_owned()])));
+        assert_eq!(by_file.access.of(OTHER), Rights { program: false, owner_only: true, ..Rights::default() });
+        assert_eq!(by_file.access.of(HOST), Rights::default());
+        assert_eq!(by_file.namespaces[0].capacity, Limit::New(u64::MAX));
         assert_eq!(by_file.subsystem.limits.stop_timeout, Duration::from_millis(2500));
     }
 
@@ -489,7 +431,8 @@ mod tests {
         let settings = merged(&[], &text).expect("good");
         let [first, second] = &settings.namespaces[..] else { panic!("two") };
         assert_eq!((first.nsid, first.uuid, first.blocks), (3, Some(Uuid::from_u128(7)), 1 << 18));
-        assert_eq!((first.capacity_bytes, first.objects), (Some(10 << 20), Some(5)));
+        assert_eq!((first.capacity, first.objects), (Limit::Own(10 << 20), Limit::Own(5)));
+        assert_eq!((second.capacity, second.objects), (Limit::New(64 << 30), Limit::New(1 << 16)));
         assert_eq!(first.hosts, HostAccess::List(BTreeSet::from([HOST.to_owned()])));
         assert_eq!((second.nsid, &second.hosts), (4, &HostAccess::Any));
         assert_eq!(settings.device.key_memory_floors, [(SpaceId(3), 1024)].into());
@@ -538,6 +481,16 @@ mod tests {
             ("store='d'\n[limits]\nqueue-depth=70000", &["line 3, `queue-depth`", "70000"]),
             ("store='d'\n= 1", &["line 2"]),
             (&format!("store='d'\n{two}"), &["line 5, `namespace.id`: there are two namespaces with `id = 1`"]),
+            ("store='d'\n[audit]\nfile='a'\nfiles=0", &["line 4, `audit.files`: 0 files", "1 to 1000"]),
+            ("store='d'\n[audit]\nfile='a'\nbytes=1", &["line 4, `audit.bytes`: 1 bytes", "4096"]),
+            ("store='d'\ncapacity='x'", &["line 2, `capacity`", "unlimited"]),
+            ("store='d'\nadvertise=['x']", &["line 2, `advertise`", "`x` is not a socket address"]),
+            ("store='d'\n[[host]]\nnqn='nqn.2026-01.a:b'\nrights=['rad']", &["`rad` is not a right", "owner-only"]),
+            ("store='d'\n[[host]]\nnqn='nqn.2026-01.a:b'\nrights=['read','program']", &["`program` needs `write`"]),
+            (
+                "store='d'\n[limits]\nhandshakes-per-address=0",
+                &["line 3, `limits.handshakes-per-address`", "at least 1"],
+            ),
             ("", &["no store", "--store"]),
         ] {
             let error = merged(&[], text).expect_err(text);

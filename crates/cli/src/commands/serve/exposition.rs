@@ -77,6 +77,16 @@ pub(super) fn target(out: &mut Exposition, metrics: &TargetMetrics) {
     for (name, help, value) in [
         ("connections_total", "TCP connections accepted.", metrics.connections_total),
         ("connections_refused_total", "Connections that never came past Connect.", metrics.connections_refused),
+        (
+            "handshakes_refused_total",
+            "Connections refused at once: their source had its share before Connect.",
+            metrics.handshakes_refused,
+        ),
+        (
+            "shares_refused_total",
+            "Connects refused: the host's share was used up, or the rest was kept for others.",
+            metrics.shares_refused,
+        ),
         ("read_bytes_total", "Bytes of blocks that hosts read.", metrics.bytes_read),
         ("written_bytes_total", "Bytes of blocks that hosts wrote.", metrics.bytes_written),
         ("protocol_errors_total", "Connections ended because the host broke the protocol.", metrics.protocol_errors),
@@ -152,7 +162,7 @@ pub(super) fn volume(out: &mut Exposition, volume: &Volume, namespaces: &[u32]) 
 /// The contents and counters of each namespace.
 pub(super) fn namespaces(out: &mut Exposition, namespaces: &[Arc<BlockSpace>]) {
     type Field = fn(&BlockSpaceMetrics) -> u64;
-    let fields: [(&str, &str, &str, Field); 8] = [
+    let fields: [(&str, &str, &str, Field); 11] = [
         ("gauge", "bound_objects", "Objects that can be read at a place.", |m| m.bound),
         ("gauge", "declared_objects", "Objects declared whose blocks are awaited.", |m| m.declared),
         ("gauge", "bound_blocks", "Blocks of bound objects.", |m| m.bound_blocks),
@@ -160,6 +170,19 @@ pub(super) fn namespaces(out: &mut Exposition, namespaces: &[Arc<BlockSpace>]) {
         ("counter", "completions_total", "Objects completed.", |m| m.completed),
         ("counter", "direct_completions_total", "Objects completed by a single command.", |m| m.completed_directly),
         ("counter", "failed_completions_total", "Completions that failed.", |m| m.failed),
+        (
+            "counter",
+            "shares_refused_total",
+            "Declarations and reservations refused: the host's share was used up.",
+            |m| m.shares_refused,
+        ),
+        ("counter", "denied_total", "Commands refused, because the host lacks a right.", |m| m.denied),
+        (
+            "counter",
+            "stored_without_program_total",
+            "Objects of compute-on-write types that were stored as written: their key has no program.",
+            |m| m.stored_without_program,
+        ),
         (
             "counter",
             "computed_reads_total",

@@ -1,12 +1,15 @@
 //! The HTTP end point: `/metrics` and `/healthz`, read-only, for few readers.
 //!
-//! Idle sockets do not deny service: when all places are taken, a newcomer takes the place of the oldest connection, once
-//! that connection had time enough to send its request.
+//! Idle sockets exclude no reader. A request that has arrived when its connection is accepted is answered at once and takes
+//! no place. Connections that have yet to ask have separate places, and a newcomer takes that of the oldest. The number of
+//! answers of `/metrics`, which may be read slowly, is bounded separately; `/healthz` depends on neither bound.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http_body_util::Full;
@@ -15,16 +18,17 @@ use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
 
 use crate::error::CliError;
 
-/// Connections at one time; one more takes the place of the oldest.
-const MAX_CONNECTIONS: usize = 16;
-/// The time that each has for its request before a newcomer may take its place.
-const LEAST_TIME: Duration = Duration::from_millis(100);
+/// Connections at one time that have yet to ask; one more takes the place of the oldest.
+const MAX_SILENT: usize = 64;
+/// Answers of `/metrics` at one time that are not read to their end.
+const MAX_ANSWERS: usize = 16;
 /// From the first byte to the end of the header.
 const HEADER_TIME: Duration = Duration::from_secs(5);
 /// From the connection to its end. One request is answered on each.
@@ -56,7 +60,8 @@ impl Endpoint {
 
     /// Answers until it is dropped.
     pub(super) async fn serve(self, page: Arc<dyn Page>) -> Infallible {
-        let mut open: VecDeque<(Instant, JoinHandle<()>)> = VecDeque::new();
+        let answers = Arc::new(Semaphore::new(MAX_ANSWERS));
+        let mut silent: VecDeque<Reader> = VecDeque::new();
         loop {
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
@@ -66,36 +71,77 @@ impl Endpoint {
                     continue;
                 }
             };
-            open.retain(|(_, connection)| !connection.is_finished());
-            if open.len() >= MAX_CONNECTIONS
-                && let Some((begun, mut oldest)) = open.pop_front()
-                && timeout(LEAST_TIME.saturating_sub(begun.elapsed()), &mut oldest).await.is_err()
-            {
-                oldest.abort();
-                tracing::debug!("a reader of metrics gave its place to another");
+            let Ok((stream, has_asked)) = look(stream) else { continue };
+            let reader = Reader::start(stream, Arc::clone(&page), Arc::clone(&answers));
+            if has_asked {
+                continue;
             }
-            let page = Arc::clone(&page);
-            let connection = tokio::spawn(async move {
-                let answer = service_fn(move |request| {
-                    let response = respond(&*page, &request);
-                    async move { Ok::<_, Infallible>(response) }
-                });
-                let mut http = hyper::server::conn::http1::Builder::new();
-                http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME);
-                http.keep_alive(false).max_buf_size(MAX_HEADER_BYTES);
-                let connection = http.serve_connection(TokioIo::new(stream), answer);
-                match timeout(CONNECTION_TIME, connection).await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => tracing::debug!(%error, "a reader of metrics went away"),
-                    Err(_) => tracing::debug!("a reader of metrics was too slow"),
-                }
-            });
-            open.push_back((Instant::now(), connection));
+            silent.retain(Reader::is_silent);
+            if silent.len() >= MAX_SILENT
+                && let Some(oldest) = silent.pop_front()
+            {
+                oldest.connection.abort();
+                tracing::debug!("a reader of metrics that asked nothing gave its place to another");
+            }
+            silent.push_back(reader);
         }
     }
 }
 
-fn respond(page: &dyn Page, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+/// Whether a whole request has arrived on a new connection.
+fn look(stream: TcpStream) -> io::Result<(TcpStream, bool)> {
+    let stream = stream.into_std()?;
+    let mut head = [0; MAX_HEADER_BYTES];
+    let has_asked = match stream.peek(&mut head) {
+        Ok(bytes) => head[..bytes].windows(4).any(|end| end == b"\r\n\r\n"),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+        Err(error) => return Err(error),
+    };
+    Ok((TcpStream::from_std(stream)?, has_asked))
+}
+
+/// A connection.
+struct Reader {
+    asked: Arc<AtomicBool>,
+    connection: AbortHandle,
+}
+
+impl Reader {
+    fn start(stream: TcpStream, page: Arc<dyn Page>, answers: Arc<Semaphore>) -> Self {
+        let asked = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&asked);
+        let connection = tokio::spawn(async move {
+            // Held to the end of the connection.
+            let reading = OnceLock::new();
+            let answer = service_fn(|request| {
+                told.store(true, Ordering::Relaxed);
+                let may_answer = || match Arc::clone(&answers).try_acquire_owned() {
+                    Ok(permit) => reading.set(permit).is_ok(),
+                    Err(_) => false,
+                };
+                let response = respond(&*page, &request, may_answer);
+                async move { Ok::<_, Infallible>(response) }
+            });
+            let mut http = hyper::server::conn::http1::Builder::new();
+            http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME);
+            http.keep_alive(false).max_buf_size(MAX_HEADER_BYTES);
+            let connection = http.serve_connection(TokioIo::new(stream), answer);
+            match timeout(CONNECTION_TIME, connection).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::debug!(%error, "a reader of metrics went away"),
+                Err(_) => tracing::debug!("a reader of metrics was too slow"),
+            }
+        });
+        Self { asked, connection: connection.abort_handle() }
+    }
+
+    fn is_silent(&self) -> bool {
+        !self.asked.load(Ordering::Relaxed) && !self.connection.is_finished()
+    }
+}
+
+/// `may_answer` says whether one more answer of `/metrics` may be on its way.
+fn respond(page: &dyn Page, request: &Request<Incoming>, may_answer: impl FnOnce() -> bool) -> Response<Full<Bytes>> {
     if !names_this_machine(request) {
         let what = "the Host header names another machine; use 127.0.0.1, [::1] or localhost\n";
         return text(StatusCode::MISDIRECTED_REQUEST, what.to_owned());
@@ -104,7 +150,11 @@ fn respond(page: &dyn Page, request: &Request<Incoming>) -> Response<Full<Bytes>
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n".to_owned());
     }
     match request.uri().path() {
-        "/metrics" => text(StatusCode::OK, page.metrics()),
+        "/metrics" if may_answer() => text(StatusCode::OK, page.metrics()),
+        "/metrics" => {
+            let what = format!("{MAX_ANSWERS} readers of /metrics are answered already; try again later\n");
+            text(StatusCode::SERVICE_UNAVAILABLE, what)
+        }
         "/healthz" => match page.trouble() {
             None => text(StatusCode::OK, "ok\n".to_owned()),
             Some(what) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{what}\n")),

@@ -1,7 +1,9 @@
 //! `serve`: the device of a store as an NVMe/TCP target.
 
+mod audit;
 mod config;
 mod exposition;
+mod file;
 mod http;
 mod identity;
 mod logging;
@@ -17,8 +19,9 @@ use std::process;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ciphermill_blockspace::adapter::{BlockSpace, BlockSpaceConfig};
-use ciphermill_blockspace::volume::{Quota, Volume, VolumeConfig};
+use ciphermill_blockspace::adapter::{AuditSink, BlockSpace, BlockSpaceConfig};
+use ciphermill_blockspace::volume::{Volume, VolumeConfig};
+use ciphermill_client::size::Bytes;
 use ciphermill_device::store::{SpaceId, SpaceLimits};
 use ciphermill_device::{Device, DeviceError, StoreError};
 use ciphermill_nvme::BLOCK_BYTES;
@@ -27,9 +30,12 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use uuid::Uuid;
 
+use self::audit::{AuditCounters, AuditLog};
 use self::config::{NamespaceSettings, Settings};
 use self::exposition::Exposition;
+use self::file::{HostRights, Quota};
 use self::http::{Endpoint, Page};
 use self::identity::Identity;
 use self::logging::LogFormat;
@@ -58,6 +64,28 @@ pub(crate) struct Args {
     /// Name of a host that may connect; may be repeated. `any` allows every host that reaches the address
     #[arg(long = "allow-host", value_name = "NQN")]
     allow_hosts: Vec<String>,
+    /// Rights of a host that may connect, as NQN=read,write,program,owner-only; may be repeated. A host without rights named
+    /// here has all. `owner-only` limits a host to the objects that it created
+    #[arg(long = "host-rights", value_name = "NQN=RIGHT,…")]
+    host_rights: Vec<HostRights>,
+    /// Address that discovery reports, where hosts reach the server by another address than its own; may be repeated
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
+    advertise: Vec<SocketAddr>,
+    /// Quota of new namespaces, for blocks and separately for objects: bytes, or `unlimited` [default: 64G]
+    #[arg(long, value_name = "BYTES")]
+    capacity: Option<Quota>,
+    /// Quota of new namespaces in objects [default: 65536]
+    #[arg(long, value_name = "NUMBER")]
+    objects: Option<u64>,
+    /// Size limit of the swap area [default: 16G]
+    #[arg(long, value_name = "BYTES")]
+    swap: Option<Bytes>,
+    /// Bytes of one namespace's ciphertexts in main memory and the swap area together [default: half of --swap]
+    #[arg(long, value_name = "BYTES")]
+    swap_per_namespace: Option<Bytes>,
+    /// File of the audit log, a JSON object a line; rotated, private to the server's user [default: none]
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
     /// Loopback address for /metrics (Prometheus) and /healthz
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     metrics: Option<SocketAddr>,
@@ -109,11 +137,19 @@ struct Started<'a> {
     namespaces: Vec<StartedNamespace>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct StartedNamespace {
     id: u32,
     uuid: String,
     blocks: u64,
+    /// The name of its block device on a Linux host, which does not depend on the order of namespaces.
+    device: String,
+}
+
+impl StartedNamespace {
+    fn new(id: u32, uuid: Uuid, blocks: u64) -> Self {
+        Self { id, uuid: uuid.to_string(), blocks, device: format!("/dev/disk/by-id/nvme-uuid.{uuid}") }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
@@ -208,6 +244,7 @@ struct Board {
     subsystem: Arc<Subsystem>,
     namespaces: Vec<Arc<BlockSpace>>,
     scrub: Arc<scrubber::State>,
+    audit: Option<AuditCounters>,
     started: f64,
 }
 
@@ -218,6 +255,8 @@ struct Server {
     board: Board,
     subsystem: Arc<Subsystem>,
     namespaces: Vec<StartedNamespace>,
+    // Dropped last, so that it has the entries of all namespaces.
+    _audit: Option<AuditLog>,
 }
 
 impl Server {
@@ -225,9 +264,11 @@ impl Server {
         let device = device_args::open(&settings.store, &settings.device)?;
         let volume = Volume::open_directory(&settings.store, VolumeConfig::default())?;
         let mut identity = Identity::load(&settings.store)?;
+        let audit = settings.audit.clone().map(AuditLog::start).transpose()?;
+        let sink = audit.as_ref().and_then(AuditLog::sink);
         let (mut spaces, mut configs, mut started) = (Vec::new(), Vec::new(), Vec::new());
         for namespace in &settings.namespaces {
-            let space = namespace_of(namespace, &device, &volume, runtime)?;
+            let space = namespace_of(settings, namespace, &device, &volume, (runtime, sink.clone()))?;
             let uuid = identity.uuid(namespace.nsid, namespace.uuid);
             configs.push(NamespaceConfig {
                 nsid: namespace.nsid,
@@ -235,12 +276,14 @@ impl Server {
                 hosts: namespace.hosts.clone(),
                 namespace: Arc::clone(&space) as _,
             });
-            started.push(StartedNamespace { id: namespace.nsid, uuid: uuid.to_string(), blocks: namespace.blocks });
+            started.push(StartedNamespace::new(namespace.nsid, uuid, namespace.blocks));
             spaces.push(space);
         }
         identity.save(&settings.store)?;
         let mut subsystem = settings.subsystem.clone();
         subsystem.serial.clone_from(&identity.serial);
+        // The addresses change between two starts only, and the clock goes on meanwhile.
+        subsystem.generation = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs());
         let subsystem = Subsystem::new(subsystem, settings.hosts.clone(), configs);
         let subsystem = subsystem.map_err(|error| CliError::Usage(error.to_string()))?;
         let scrub = Arc::new(scrubber::State::default());
@@ -248,61 +291,78 @@ impl Server {
             .scrub_every
             .map(|every| Scrubber::start(Arc::clone(&scrub), every, device.clone(), volume.clone()));
         let begun = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
-        let board =
-            Board { device, volume, subsystem: Arc::clone(&subsystem), namespaces: spaces, scrub, started: begun };
+        let board = Board {
+            device,
+            volume,
+            subsystem: Arc::clone(&subsystem),
+            namespaces: spaces,
+            scrub,
+            audit: audit.as_ref().map(AuditLog::counters),
+            started: begun,
+        };
         if settings.hosts == HostAccess::List(std::collections::BTreeSet::new()) {
             tracing::warn!("no host is allowed to connect; name them with --allow-host");
         }
-        Ok(Self { _scrubber: scrubber.transpose()?, board, subsystem, namespaces: started })
+        Ok(Self { _scrubber: scrubber.transpose()?, board, subsystem, namespaces: started, _audit: audit })
     }
 
     /// Reports that hosts can connect.
     fn announce(&self, json: bool, listening: SocketAddr, metrics: Option<SocketAddr>) -> Result<(), CliError> {
         let subsystem = self.subsystem.nqn();
         tracing::info!(%listening, metrics = metrics.map(|address| address.to_string()), subsystem, "ready");
-        for StartedNamespace { id, uuid, blocks } in &self.namespaces {
+        for StartedNamespace { id, uuid, blocks, .. } in &self.namespaces {
             tracing::info!(id, uuid, blocks, "namespace");
         }
         if json {
-            let namespaces = self.namespaces.iter();
-            let namespaces = namespaces.map(|n| StartedNamespace { id: n.id, uuid: n.uuid.clone(), blocks: n.blocks });
-            let started = Started { listening, metrics, subsystem, namespaces: namespaces.collect() };
+            let started = Started { listening, metrics, subsystem, namespaces: self.namespaces.clone() };
             let line = serde_json::to_string(&started).map_err(|error| CliError::Output(error.into()))?;
             output::line(&line)?;
         } else {
-            output::line(&format!("listening on {listening}"))?;
-            if let Some(address) = metrics {
-                output::line(&format!("metrics on {address}"))?;
-            }
+            let mut lines = vec![format!("listening on {listening}")];
+            lines.extend(metrics.map(|address| format!("metrics on {address}")));
+            let namespaces = self.namespaces.iter();
+            lines.extend(namespaces.map(|n| format!("namespace {} is {} on Linux hosts", n.id, n.device)));
+            // At once: a reader of the first line alone may have gone before a second write.
+            output::line(&lines.join("\n"))?;
         }
         notify::tell("READY=1");
         Ok(())
     }
 }
 
-/// Opens a namespace: its space of the device, made if it does not exist, and the space of the same number in the volume.
+/// Opens a namespace: its space of the device, made if it does not exist, and the space of the same number in the volume. A
+/// new space has quotas; one that exists keeps those that it has, unless they are configured.
 fn namespace_of(
+    settings: &Settings,
     namespace: &NamespaceSettings,
     device: &Device,
     volume: &Volume,
-    runtime: &Handle,
+    (runtime, sink): (&Handle, Option<Arc<dyn AuditSink>>),
 ) -> Result<Arc<BlockSpace>, CliError> {
     let space = SpaceId(namespace.nsid);
-    let wanted = SpaceLimits {
-        bytes: namespace.capacity_bytes.unwrap_or(u64::MAX),
-        objects: namespace.objects.unwrap_or(u64::MAX),
-    };
-    match device.space(space) {
-        Ok(found) if found.usage().0 == wanted => {}
-        Ok(_) | Err(DeviceError::Store(StoreError::NoSuchSpace { .. })) => drop(device.create_space(space, wanted)?),
+    let kept = match device.space(space) {
+        Ok(found) => Some(found.usage().0),
+        Err(DeviceError::Store(StoreError::NoSuchSpace { .. })) => None,
         Err(error) => return Err(error.into()),
+    };
+    let wanted = SpaceLimits {
+        bytes: namespace.capacity.apply(kept.map(|kept| kept.bytes)),
+        objects: namespace.objects.apply(kept.map(|kept| kept.objects)),
+    };
+    if kept != Some(wanted) {
+        drop(device.create_space(space, wanted)?);
+    }
+    if wanted.bytes == u64::MAX || wanted.objects == u64::MAX {
+        let what = "the namespace has no quota in bytes or objects; set `capacity` and `objects`";
+        tracing::warn!(namespace = namespace.nsid, what);
     }
     let mut config = BlockSpaceConfig::new(namespace.blocks.ilog2());
-    if let Some(bytes) = namespace.capacity_bytes {
-        config.capacity = bytes / BLOCK_BYTES as u64;
-        volume.set_quota(namespace.nsid, Quota { blocks: config.capacity, ..VolumeConfig::default().default_quota });
+    if wanted.bytes < u64::MAX {
+        config.capacity = config.capacity.min(wanted.bytes / BLOCK_BYTES as u64);
     }
-    BlockSpace::open(device, space, volume.clone(), config, runtime.clone())
+    settings.shares.apply(&mut config);
+    config.access = settings.access.clone();
+    BlockSpace::open_with(device, space, volume.clone(), config, runtime.clone(), sink)
         .map_err(|error| CliError::Server(format!("namespace {}: {error}", namespace.nsid)))
 }
 
@@ -321,6 +381,9 @@ impl Page for Board {
         let spaces: Vec<_> = self.namespaces.iter().map(|space| space.space().0).collect();
         exposition::volume(&mut out, &self.volume, &spaces);
         self.scrub.metrics(&mut out);
+        if let Some(audit) = &self.audit {
+            audit.metrics(&mut out);
+        }
         out.append(&self.device.metrics().to_prometheus());
         out.into_text()
     }

@@ -78,7 +78,7 @@ impl Admin {
                 if command.dwords[1] & 1 == 0 {
                     return refuse(Status::HOST_ID_INCONSISTENT, "host identifiers have 128 bits over fabrics");
                 }
-                return Ok(Reply::data(self.controller().host.id.to_vec()));
+                return Ok(Reply::data(self.controller().host().id.to_vec()));
             }
             // Power state 0, and a write cache that is not there.
             _ => 0,

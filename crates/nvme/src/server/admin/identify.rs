@@ -70,6 +70,11 @@ impl Admin {
         }
     }
 
+    /// The least atomic write unit of the namespaces, less one.
+    fn atomic_write(&self) -> u16 {
+        self.controller().namespaces.values().map(|offered| atomic_write(offered)).min().unwrap_or(0)
+    }
+
     fn identify_controller(&self) -> Vec<u8> {
         let (config, limits, kind) = (&self.subsystem.config, self.subsystem.limits(), self.controller().kind);
         let io = kind == ControllerKind::Io;
@@ -100,6 +105,7 @@ impl Admin {
                 ControllerKind::Discovery => 0,
             },
             write_cache: 0,
+            atomic_write: self.atomic_write(),
             sgls: ControllerIdentity::SGLS,
             subsystem: if io { config.nqn.clone() } else { DISCOVERY_NQN.into() },
             command_capsule: if io { ((SQE_BYTES + limits.in_capsule_bytes) / 16) as u32 } else { 4 },
@@ -110,15 +116,23 @@ impl Admin {
     }
 }
 
-fn identify_namespace(Offered { config, size }: &Offered) -> Vec<u8> {
-    let size = *size;
+/// The atomic write unit of a namespace, less one.
+fn atomic_write(offered: &Offered) -> u16 {
+    u16::try_from(offered.properties.atomic_blocks.saturating_sub(1)).unwrap_or(u16::MAX)
+}
+
+fn identify_namespace(offered: &Offered) -> Vec<u8> {
+    let (config, size) = (&offered.config, offered.size);
     let geometry = config.namespace.geometry();
-    let features = if geometry.capacity < size { NamespaceIdentity::THIN } else { 0 };
+    let thin = if geometry.capacity < size { NamespaceIdentity::THIN } else { 0 };
+    let zeros = if offered.properties.deallocated_reads_zeros { NamespaceIdentity::READS_ZEROS } else { 0 };
     NamespaceIdentity {
         size,
         capacity: geometry.capacity.min(size),
         used: geometry.used.min(geometry.capacity),
-        features,
+        features: thin | NamespaceIdentity::ATOMIC,
+        deallocated: zeros,
+        atomic_write: atomic_write(offered),
         shared: true,
         nguid: config.uuid,
         block_shift: BLOCK_BYTES.trailing_zeros() as u8,

@@ -2,16 +2,21 @@
 
 use super::{Admin, refuse};
 use crate::{
-    CommandError, Status,
+    CommandError, Status, VendorOpcode,
     command::{Command, admin, io},
     fabrics::DYNAMIC_CONTROLLER,
+    features::event_bits,
     identify::{ALL_NAMESPACES, ControllerKind},
     log::{
         DiscoveryEntry, DiscoveryHeader, EFFECT_CONTENT, EFFECT_SUPPORTED, LogRequest, Smart, SubsystemKind, TCP,
         encode_effects, encode_firmware, id,
     },
+    server::config::FULL_PERCENT,
 };
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{
+    net::SocketAddr,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 /// Kelvins of the composite temperature, which nothing measures: 25 degrees.
 const TEMPERATURE: u16 = 298;
@@ -40,7 +45,7 @@ impl Admin {
             id::SMART => self.smart().encode(),
             id::FIRMWARE => encode_firmware(&self.subsystem.config.firmware),
             id::CHANGED_NAMESPACES => self.events.changed(),
-            id::EFFECTS => effects(),
+            id::EFFECTS => self.effects(),
             id::DISCOVERY => self.discovery(),
             _ => self.controller().errors().texts(),
         };
@@ -65,11 +70,12 @@ impl Admin {
         let host = &self.controller().record;
         let count = |counter: &AtomicU64| u128::from(counter.load(Relaxed));
         let units = |counter: &AtomicU64| count(counter).div_ceil(512_000);
+        let fullest = self.controller().namespaces.values().map(|offered| offered.used_percent()).max().unwrap_or(0);
         Smart {
-            warnings: 0,
+            warnings: if fullest >= FULL_PERCENT { event_bits::SPARE as u8 } else { 0 },
             temperature: TEMPERATURE,
-            spare: 100,
-            spare_threshold: 10,
+            spare: 100 - fullest as u8,
+            spare_threshold: 100 - FULL_PERCENT as u8,
             used: 0,
             units_read: units(&host.bytes_read),
             units_written: units(&host.bytes_written),
@@ -84,50 +90,66 @@ impl Admin {
         }
     }
 
-    /// The subsystem, at the address where the host found this one.
+    /// The subsystem, at the configured addresses, or at the address where the host found this one.
     fn discovery(&self) -> Vec<u8> {
+        let config = &self.subsystem.config;
+        let found = [self.local];
+        let addresses = if config.advertise.is_empty() { &found[..] } else { &config.advertise };
+        let header = DiscoveryHeader { generation: config.generation, records: addresses.len() as u64, format: 0 };
+        let entries = addresses.iter().zip(1..).map(|(address, port)| self.discovery_entry(*address, port));
+        let entries = entries.flat_map(|entry| entry.encode());
+        header.encode().into_iter().chain(entries).collect()
+    }
+
+    fn discovery_entry(&self, address: SocketAddr, port_id: u16) -> DiscoveryEntry {
         // A listener of both families tells IPv4 addresses in the form of IPv6, which no host of IPv4 can use.
-        let address = self.local.ip().to_canonical();
-        let entry = DiscoveryEntry {
+        let ip = address.ip().to_canonical();
+        DiscoveryEntry {
             transport: TCP,
-            family: if address.is_ipv4() { 1 } else { 2 },
+            family: if ip.is_ipv4() { 1 } else { 2 },
             kind: SubsystemKind::Nvm,
             // No secure channel; flow control can be disabled.
             requirements: 2 | 1 << 2,
-            port_id: 1,
+            port_id,
             controller: DYNAMIC_CONTROLLER,
             admin_queue: self.subsystem.limits().queue_depth,
-            service: self.local.port().to_string(),
+            service: address.port().to_string(),
             subsystem: self.subsystem.config.nqn.clone(),
-            address: address.to_string(),
+            address: ip.to_string(),
             security: 0,
-        };
-        let mut page = DiscoveryHeader { generation: 1, records: 1, format: 0 }.encode().to_vec();
-        page.extend_from_slice(&entry.encode());
-        page
+        }
+    }
+
+    /// Commands and their effects; a vendor's opcode counts as soon as one namespace of the host implements it.
+    fn effects(&self) -> Vec<u8> {
+        let mut of_io = OF_IO.to_vec();
+        for offered in self.controller().namespaces.values() {
+            let vendor = offered.properties.vendor.iter();
+            of_io.extend(vendor.map(|&VendorOpcode { opcode, changes }| effect(opcode, changes)));
+        }
+        encode_effects(&OF_ADMIN.map(|opcode| effect(opcode, false)), &of_io)
     }
 }
 
-fn effects() -> Vec<u8> {
-    let plain = |opcode: u8| (opcode, EFFECT_SUPPORTED);
-    let changing = |opcode: u8| (opcode, EFFECT_SUPPORTED | EFFECT_CONTENT);
-    let of_admin = [
-        admin::GET_LOG_PAGE,
-        admin::IDENTIFY,
-        admin::ABORT,
-        admin::SET_FEATURES,
-        admin::GET_FEATURES,
-        admin::ASYNC_EVENT_REQUEST,
-        admin::KEEP_ALIVE,
-    ]
-    .map(plain);
-    let of_io = [
-        plain(io::FLUSH),
-        changing(io::WRITE),
-        plain(io::READ),
-        plain(io::COMPARE),
-        changing(io::WRITE_ZEROES),
-        changing(io::DATASET_MANAGEMENT),
-    ];
-    encode_effects(&of_admin, &of_io)
+const OF_ADMIN: [u8; 7] = [
+    admin::GET_LOG_PAGE,
+    admin::IDENTIFY,
+    admin::ABORT,
+    admin::SET_FEATURES,
+    admin::GET_FEATURES,
+    admin::ASYNC_EVENT_REQUEST,
+    admin::KEEP_ALIVE,
+];
+
+const OF_IO: [(u8, u32); 6] = [
+    effect(io::FLUSH, false),
+    effect(io::WRITE, true),
+    effect(io::READ, false),
+    effect(io::COMPARE, false),
+    effect(io::WRITE_ZEROES, true),
+    effect(io::DATASET_MANAGEMENT, true),
+];
+
+const fn effect(opcode: u8, changes: bool) -> (u8, u32) {
+    (opcode, if changes { EFFECT_SUPPORTED | EFFECT_CONTENT } else { EFFECT_SUPPORTED })
 }

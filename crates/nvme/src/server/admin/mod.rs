@@ -167,7 +167,9 @@ impl Admin {
         }
         let mut reply = Reply::default();
         if self.controller().configure(new) {
-            tracing::info!(controller = self.controller().id, "controller reset");
+            if self.queue.place.shares.may_log() {
+                tracing::info!(controller = self.controller().id, "controller reset");
+            }
             self.values = features::Values::default();
             self.controller().grant(self.subsystem.limits().max_queues);
             reply.ended = self.events.reset();

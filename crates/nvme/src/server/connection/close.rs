@@ -14,28 +14,31 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(super) fn report(&self, end: &End) {
         let counters = &self.subsystem.counters;
-        let host = self.queue.as_ref().map_or("", |queue| &queue.controller.host.nqn);
+        let host = self.queue.as_ref().map_or("", |queue| &queue.controller.host().nqn);
+        // A host can cause as many ends as it likes; one without a queue may be anybody. Neither fills the log.
+        let logged = self.queue.as_ref().is_some_and(|queue| end.is_told() && queue.place.shares.may_log());
         match end {
             End::Gone | End::Finished | End::Terminated => tracing::debug!(host, ?end, "connection ended"),
-            // Whoever has no queue may be anybody, and could fill the log.
-            End::Told(why) if self.queue.is_none() => tracing::debug!(why, "connection ended before Connect"),
+            End::Told(why) if !logged => tracing::debug!(host, why, "connection ended"),
             End::Told(why) => tracing::info!(host, why, "connection ended"),
             End::Timeout(what) => {
                 counters.timeouts.fetch_add(1, Relaxed);
-                match self.queue {
-                    Some(_) => tracing::info!(host, what, "connection ended: the host was too slow"),
-                    None => tracing::debug!(what, "connection ended before Connect: the host was too slow"),
+                match logged {
+                    true => tracing::info!(host, what, "connection ended: the host was too slow"),
+                    false => tracing::debug!(host, what, "connection ended: the host was too slow"),
                 }
             }
             End::KeepAlive => {
                 counters.keep_alive_expiries.fetch_add(1, Relaxed);
-                tracing::warn!(host, "controller ended: no sign of life within the keep-alive timeout");
+                if logged {
+                    tracing::warn!(host, "controller ended: no sign of life within the keep-alive timeout");
+                }
             }
             End::Protocol(fatal) => {
                 counters.protocol_errors.fetch_add(1, Relaxed);
-                match self.queue {
-                    Some(_) => tracing::info!(host, error = ?fatal.error, what = fatal.what, "protocol error"),
-                    None => tracing::debug!(error = ?fatal.error, what = fatal.what, "protocol error before Connect"),
+                match logged {
+                    true => tracing::info!(host, error = ?fatal.error, what = fatal.what, "protocol error"),
+                    false => tracing::debug!(host, error = ?fatal.error, what = fatal.what, "protocol error"),
                 }
             }
         }

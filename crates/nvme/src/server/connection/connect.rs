@@ -26,8 +26,9 @@ impl<S> Connection<S> {
         if held.request.kind != ControllerKind::Io || self.subsystem.is_settled(&host) {
             return self.enter(held);
         }
-        tracing::info!(host = host.nqn, "Connect waits for commands of queues that the host lost");
+        tracing::debug!(host = host.nqn, "Connect waits for commands of queues that the host lost");
         self.held += 1;
+        self.registration.wait();
         let (subsystem, outbox) = (self.subsystem.clone(), self.outbox.clone());
         tokio::spawn(async move {
             tokio::select! {
@@ -66,8 +67,10 @@ impl<S> Connection<S> {
             Ok(queue) => {
                 self.entries = queue.entries;
                 self.head = if self.entries > 1 { 1 } else { 0 };
-                let (id, host) = (queue.controller.id, &queue.controller.host.nqn);
-                tracing::info!(host, controller = id, queue = queue.id, "queue connected");
+                let (id, host) = (queue.controller.id, &queue.controller.host().nqn);
+                if queue.place.shares.may_log() {
+                    tracing::info!(host, controller = id, queue = queue.id, "queue connected");
+                }
                 if queue.id == 0 {
                     let admin = Admin::new(self.subsystem.clone(), queue.clone(), self.local);
                     self.keep_alive.as_mut().reset(admin.keep_alive_deadline());

@@ -27,6 +27,13 @@ pub(super) enum End {
     Protocol(Fatal),
 }
 
+impl End {
+    /// Whether the log reports it.
+    pub(super) const fn is_told(&self) -> bool {
+        !matches!(self, Self::Gone | Self::Finished | Self::Terminated)
+    }
+}
+
 impl From<io::Error> for End {
     fn from(error: io::Error) -> Self {
         tracing::debug!(%error, "connection broke");

@@ -173,6 +173,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 self.tell_events();
             }
+            Notice::SpareLow => {
+                if let Some(admin) = &mut self.admin {
+                    admin.events.spare_low();
+                }
+                self.tell_events();
+            }
             Notice::Drain(unanswered) => {
                 self.draining = true;
                 self.unanswered = Some(unanswered);

@@ -74,8 +74,8 @@ impl<S> Connection<S> {
 
     /// The host reports that a PDU of the target was wrong.
     fn terminated(&self, error: u16, information: u32) -> End {
-        // Whoever has no queue may be anybody, and could fill the log.
-        if self.queue.is_some() {
+        // One without a queue may be anybody, and could fill the log.
+        if self.queue.as_ref().is_some_and(|queue| queue.place.shares.may_log()) {
             tracing::info!(error, information, "the host ended the connection on an error");
         } else {
             tracing::debug!(error, information, "a host ended its connection on an error before Connect");

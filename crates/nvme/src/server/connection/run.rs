@@ -57,7 +57,7 @@ impl<S> Connection<S> {
     /// An I/O command has all it needs: it begins, unless its host has as many in progress as it may.
     pub(super) fn start_io(&mut self, command: Command, work: Work, data: Vec<u8>, charge: Option<Charge>) {
         let Some(queue) = self.queue.clone() else { return };
-        let permit = queue.place.record.try_begin();
+        let permit = queue.place.shares.try_begin();
         let begin = Begin { command, work, data, charge, queue };
         self.running += 1;
         match permit {
@@ -67,11 +67,11 @@ impl<S> Connection<S> {
     }
 
     fn wait_to_begin(&self, begin: Begin) {
-        let (outbox, record) = (self.outbox.clone(), begin.queue.place.record.clone());
+        let (outbox, shares) = (self.outbox.clone(), begin.queue.place.shares.clone());
         tokio::spawn(async move {
             tokio::select! {
                 () = outbox.closed() => {}
-                Some(permit) = record.begin() => {
+                Some(permit) = shares.begin() => {
                     let _ = outbox.send(Message::Begin(Box::new(begin), permit));
                 }
             }

@@ -1,0 +1,104 @@
+//! Rights of hosts on a namespace, and the owners of its objects.
+//!
+//! A host's name is its own claim until hosts are authenticated, so rights and owners hold against mistakes, not against a
+//! host that takes another's name.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+/// The name of a host, as it is kept with the objects that the host creates. It is opaque and bounded.
+///
+/// # Example
+/// ```
+/// use ciphermill_blockspace::adapter::Actor;
+///
+/// let actor = Actor::new("nqn.2026-01.example:host").ok_or("too long")?;
+/// assert_eq!(actor.as_str(), "nqn.2026-01.example:host");
+/// assert!(Actor::new(&"x".repeat(Actor::MAX_BYTES + 1)).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Actor(Arc<str>);
+
+impl Actor {
+    /// Bytes of the longest name.
+    pub const MAX_BYTES: usize = 200;
+
+    /// `None` for an empty name and for one that is too long.
+    #[must_use]
+    pub fn new(name: &str) -> Option<Self> {
+        (1..=Self::MAX_BYTES).contains(&name.len()).then(|| Self(name.into()))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The rights of a host on a namespace. The default is all of them.
+///
+/// # Example
+/// ```
+/// use ciphermill_blockspace::adapter::Rights;
+///
+/// let reader = Rights { write: false, ..Rights::default() };
+/// assert!(reader.read && reader.program && !reader.owner_only);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// Read blocks and objects; reads of armed objects run programs.
+    pub read: bool,
+    /// Write and deallocate blocks, declare, reserve and delete objects; writes that complete objects run programs.
+    pub write: bool,
+    /// Store, replace and delete programs, in addition to `write`.
+    pub program: bool,
+    /// Change and delete only objects that the host created, and read only those and objects without an owner.
+    pub owner_only: bool,
+}
+
+impl Default for Rights {
+    fn default() -> Self {
+        Self { read: true, write: true, program: true, owner_only: false }
+    }
+}
+
+impl Rights {
+    /// Whether changes depend on the objects that they meet.
+    pub(super) const fn depends_on_objects(self) -> bool {
+        self.owner_only || !self.program
+    }
+}
+
+/// The rights of the hosts of a namespace.
+///
+/// # Example
+/// ```
+/// use ciphermill_blockspace::adapter::{Access, Rights};
+///
+/// let mut access = Access::default();
+/// access.hosts.insert("nqn.2026-01.example:reader".into(), Rights { write: false, ..Rights::default() });
+/// assert!(!access.of("nqn.2026-01.example:reader").write);
+/// assert!(access.of("nqn.2026-01.example:other").write);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Rights by name.
+    pub hosts: BTreeMap<String, Rights>,
+    /// The rights of hosts that are not among these.
+    pub others: Rights,
+}
+
+impl Access {
+    /// The rights of a host.
+    #[must_use]
+    pub fn of(&self, nqn: &str) -> Rights {
+        self.hosts.get(nqn).copied().unwrap_or(self.others)
+    }
+}

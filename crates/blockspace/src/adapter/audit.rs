@@ -1,0 +1,134 @@
+//! The record of changes to objects, for an audit log.
+
+use ciphermill_device::ObjectStat;
+use ciphermill_program::VrId;
+use std::{fmt, sync::Arc};
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A new object was stored as it was written.
+    Put,
+    /// An object was replaced by another version, as it was written.
+    Replaced,
+    /// A program ran, and its result was stored in the place of the written object.
+    Computed,
+    /// A read ran a program; nothing was stored.
+    ComputedRead,
+    /// The object was deleted.
+    Deleted,
+    /// The flags of an object were changed.
+    Flags,
+    /// A host was refused, because it lacks a right.
+    Denied,
+}
+
+impl Action {
+    /// Its name in the log.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Put => "put",
+            Self::Replaced => "replaced",
+            Self::Computed => "computed",
+            Self::ComputedRead => "computed-read",
+            Self::Deleted => "deleted",
+            Self::Flags => "flags",
+            Self::Denied => "denied",
+        }
+    }
+}
+
+/// One entry of the audit log. Names of hosts are their own claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuditEvent<'a> {
+    /// What happened.
+    pub action: Action,
+    /// The space of the device, which is the namespace.
+    pub space: u32,
+    /// The host that declared the object, or whose command deleted it or read it.
+    pub host: Option<&'a str>,
+    /// Of a completed object, the host that wrote its last blocks, if it is another.
+    pub writer: Option<&'a str>,
+    /// The object's register; none for a denied command that names no object.
+    pub object: Option<VrId>,
+    /// Its version; of a deleted object, the deleted one.
+    pub version: Option<Version>,
+    /// Its first block, if it has an address.
+    pub lba: Option<u64>,
+    /// Why a command was denied.
+    pub reason: Option<&'a str>,
+}
+
+/// The version of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Bytes.
+    pub size: u64,
+    /// Number of the version; every change of an object has its own.
+    pub generation: u64,
+    /// CRC-32C of the stored bytes.
+    pub checksum: u32,
+}
+
+impl From<&ObjectStat> for Version {
+    fn from(stat: &ObjectStat) -> Self {
+        Self { size: stat.size, generation: stat.generation, checksum: stat.checksum }
+    }
+}
+
+/// The destination of audit entries. A call must not block; it follows the durable change that it reports.
+pub trait AuditSink: Send + Sync + fmt::Debug {
+    /// Takes an entry.
+    fn record(&self, event: &AuditEvent<'_>);
+}
+
+/// The sink of a namespace, if it has one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Audit {
+    pub(super) space: u32,
+    pub(super) sink: Option<Arc<dyn AuditSink>>,
+}
+
+impl Audit {
+    /// Records the action of a host on an object.
+    pub(super) fn object(
+        &self,
+        action: Action,
+        host: Option<&str>,
+        object: VrId,
+        version: Option<Version>,
+        lba: Option<u64>,
+    ) {
+        self.record(&AuditEvent {
+            action,
+            space: self.space,
+            host,
+            writer: None,
+            object: Some(object),
+            version,
+            lba,
+            reason: None,
+        });
+    }
+
+    /// Records that a command was denied.
+    pub(super) fn denied(&self, host: &str, lba: Option<u64>, reason: &str) {
+        self.record(&AuditEvent {
+            action: Action::Denied,
+            space: self.space,
+            host: Some(host),
+            writer: None,
+            object: None,
+            version: None,
+            lba,
+            reason: Some(reason),
+        });
+    }
+
+    pub(super) fn record(&self, event: &AuditEvent<'_>) {
+        if let Some(sink) = &self.sink {
+            sink.record(event);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Rights of hosts, owners of objects, and the audit log.
+
+use crate::support::*;
+use ciphermill_blockspace::{
+    BlockSpace, BlockSpaceConfig,
+    adapter::{
+        Access, Action, Actor, AuditEvent, AuditSink, Directory, Rights, directory_dwords, status::ACCESS_DENIED,
+    },
+    vendor::{
+        DeleteObject, OPCODE_DELETE, OPCODE_DIRECTORY, OPCODE_OPEN, OPCODE_RESERVE, OpenMode, OpenObject, Reserve,
+    },
+};
+use ciphermill_device::WriteOptions;
+use ciphermill_nvme::{Caller, CommandError, Host};
+use std::sync::{Arc, Mutex};
+
+const OWNER_ONLY: Rights = Rights { read: true, write: true, program: true, owner_only: true };
+
+/// A namespace whose hosts have these rights.
+fn bench(rights: &[(&str, Rights)]) -> Bench {
+    let hosts = rights.iter().map(|(name, rights)| (host(name).host.nqn.clone(), *rights));
+    Bench::with(BlockSpaceConfig {
+        access: Access { hosts: hosts.collect(), others: Rights::default() },
+        ..BlockSpaceConfig::new(LOG2)
+    })
+}
+
+fn is_denied<T: std::fmt::Debug>(outcome: Result<T, CommandError>) -> bool {
+    outcome.is_err_and(|error| error.status.is(ACCESS_DENIED))
+}
+
+/// The same namespace for another host.
+fn by<T>(bench: &mut Bench, name: &str, act: impl FnOnce(&Bench) -> T) -> T {
+    let before = std::mem::replace(&mut bench.host, host(name));
+    let done = act(bench);
+    bench.host = before;
+    done
+}
+
+fn open(bench: &Bench, id: &str) -> Result<Vec<u8>, CommandError> {
+    bench.vendor(OPCODE_OPEN, OpenObject { id: register(id), mode: OpenMode::Stored }.dwords(), 8192)
+}
+
+fn delete(bench: &Bench, id: &str) -> Result<Vec<u8>, CommandError> {
+    bench.vendor(OPCODE_DELETE, DeleteObject { id: register(id) }.dwords(), 0)
+}
+
+fn listed(bench: &Bench) -> Vec<String> {
+    let bytes = bench.vendor(OPCODE_DIRECTORY, directory_dwords(register("0:0:0")), 8192).expect("a directory");
+    Directory::decode(&bytes).expect("a directory").entries.iter().map(|entry| entry.id.to_string()).collect()
+}
+
+#[test]
+fn a_host_without_the_right_to_read_or_write_is_refused() {
+    let mut bench = bench(&[
+        ("reader", Rights { write: false, ..Rights::default() }),
+        ("writer", Rights { read: false, ..Rights::default() }),
+    ]);
+    let bytes = pattern(BLOCK, 1);
+    by(&mut bench, "writer", |bench| {
+        bench.put(0, checked("1:0:1", &bytes), &bytes);
+        bench.write(100, bytes.clone());
+        assert!(is_denied(bench.try_read(0, 1)) && is_denied(bench.try_read(100, 1)));
+        assert!(is_denied(open(bench, "1:0:1")));
+    });
+    by(&mut bench, "reader", |bench| {
+        assert_eq!(bench.read(0, 1), bytes);
+        open(bench, "1:0:1").expect("the object");
+        assert!(is_denied(bench.try_write(100, bytes.clone())) && is_denied(bench.deallocate(0..1)));
+        assert!(is_denied(bench.zero(100, 1)) && is_denied(delete(bench, "1:0:1")));
+        let reserve = Reserve(checked("1:0:2", &bytes)).dwords();
+        assert!(is_denied(bench.vendor(OPCODE_RESERVE, reserve, 4096)));
+    });
+    assert_eq!(bench.stored("1:0:1"), Some(bytes));
+    assert_eq!(bench.space.metrics().denied, 8);
+}
+
+#[test]
+fn programs_are_changed_with_the_right_to_program_only() {
+    let mut bench = bench(&[("user", Rights { program: false, ..Rights::default() })]);
+    let code = program("homintmult 4:7:3, 3\nreturn 4:7:3");
+    bench.put(10, checked("0:7:0", &code), &code);
+    let operand = words(&[1, 2, 3]);
+    by(&mut bench, "user", |bench| {
+        // It runs the program, and replaces or deletes none.
+        bench.put(0, checked("4:7:3", &operand), &operand);
+        assert_eq!(bench.stored("4:7:3"), Some(words(&[3, 6, 9])));
+        assert!(is_denied(bench.try_declare(10, checked("0:7:0", &code))));
+        assert!(is_denied(bench.try_declare(20, checked("0:8:0", &code))));
+        assert!(is_denied(bench.try_declare(30, checked("0:7:0", &code))), "at another address");
+        assert!(is_denied(bench.deallocate(HALF + 10..HALF + 11)) && is_denied(delete(bench, "0:7:0")));
+        assert!(is_denied(bench.try_write(10, padded(&code))), "above it");
+    });
+    assert_eq!(bench.stored("0:7:0"), Some(code));
+}
+
+#[test]
+fn an_owner_only_host_sees_and_changes_its_own_objects() {
+    let mut bench = bench(&[("alice", OWNER_ONLY), ("bob", OWNER_ONLY)]);
+    let (hers, his) = (pattern(2 * BLOCK, 1), pattern(2 * BLOCK, 2));
+    by(&mut bench, "alice", |bench| bench.put(0, checked("1:0:1", &hers), &hers));
+    by(&mut bench, "bob", |bench| {
+        bench.put(10, checked("1:0:2", &his), &his);
+        assert_eq!(bench.read(10, 2), his);
+        for range in [(0, 1), (1, 1), (0, 20), (HALF, 1)] {
+            assert!(is_denied(bench.try_read(range.0, range.1)), "{range:?}");
+        }
+        assert!(is_denied(open(bench, "1:0:1")));
+        assert!(is_denied(bench.try_write(1, his[..BLOCK].to_vec())), "above a block of hers");
+        assert!(is_denied(bench.try_declare(0, checked("1:0:1", &his))));
+        assert!(is_denied(bench.try_declare(40, checked("1:0:1", &his))), "her register elsewhere");
+        assert!(is_denied(bench.try_declare(0, checked("1:0:3", &his))), "another register at her address");
+        assert!(is_denied(bench.deallocate(0..1)) && is_denied(bench.deallocate(HALF..HALF + 20)));
+        assert!(is_denied(bench.zero(HALF, 1)) && is_denied(delete(bench, "1:0:1")));
+        assert_eq!(listed(bench), ["1:0:2"]);
+        // Its own it may replace, move and delete.
+        bench.put(10, checked("1:0:2", &hers), &hers);
+        bench.put(60, checked("1:0:2", &his), &his);
+        delete(bench, "1:0:2").expect("deleted");
+    });
+    assert_eq!(bench.stored("1:0:1"), Some(hers.clone()));
+    // A host without that limit may change it, and it stays hers.
+    bench.put(0, checked("1:0:1", &his), &his);
+    by(&mut bench, "alice", |bench| bench.put(0, checked("1:0:1", &hers), &hers));
+    by(&mut bench, "bob", |bench| assert!(is_denied(delete(bench, "1:0:1"))));
+}
+
+#[test]
+fn a_declared_object_is_its_host_s_too() {
+    let mut bench = bench(&[("alice", OWNER_ONLY), ("bob", OWNER_ONLY)]);
+    let hers = pattern(2 * BLOCK, 1);
+    by(&mut bench, "alice", |bench| {
+        bench.declare(0, checked("1:0:1", &hers));
+        bench.write(0, hers[..BLOCK].to_vec());
+    });
+    by(&mut bench, "bob", |bench| {
+        assert!(is_denied(bench.try_read(0, 1)), "a part of it");
+        assert!(is_denied(bench.try_write(1, hers[BLOCK..].to_vec())));
+        assert!(is_denied(bench.deallocate(0..2)));
+    });
+    by(&mut bench, "alice", |bench| bench.write(1, hers[BLOCK..].to_vec()));
+    assert_eq!(bench.stored("1:0:1"), Some(hers));
+}
+
+#[test]
+fn owners_outlive_a_restart_and_a_computation() {
+    let rights = [("alice", OWNER_ONLY), ("bob", OWNER_ONLY)];
+    let mut bench = bench(&rights);
+    let config = BlockSpaceConfig { access: bench_access(&rights), ..BlockSpaceConfig::new(LOG2) };
+    let code = program("homintmult 4:7:3, 3\nreturn 4:7:3");
+    bench.put(10, checked("0:7:0", &code), &code);
+    let operand = words(&[1, 2, 3]);
+    by(&mut bench, "alice", |bench| {
+        bench.put(0, checked("4:7:3", &operand), &operand);
+        bench.declare(20, checked("1:0:1", &operand));
+    });
+    let mut bench = bench.reopened(config);
+    by(&mut bench, "bob", |bench| {
+        assert!(is_denied(bench.try_read(0, 1)) && is_denied(delete(bench, "4:7:3")));
+        assert!(is_denied(bench.try_write(20, padded(&operand))));
+    });
+    by(&mut bench, "alice", |bench| {
+        assert_eq!(bench.read(0, 1)[..24], words(&[3, 6, 9])[..]);
+        bench.write(20, padded(&operand));
+        delete(bench, "4:7:3").expect("hers");
+    });
+}
+
+fn bench_access(rights: &[(&str, Rights)]) -> Access {
+    let hosts = rights.iter().map(|(name, rights)| (host(name).host.nqn.clone(), *rights));
+    Access { hosts: hosts.collect(), others: Rights::default() }
+}
+
+/// Objects stored offline have no owner: everybody may read them, owner-only hosts may not change them.
+#[test]
+fn objects_without_an_owner_are_read_by_everybody() {
+    let mut bench = bench(&[("alice", OWNER_ONLY)]);
+    let bytes = pattern(BLOCK, 1);
+    bench.registers().write_bytes(register("1:0:1"), &bytes, WriteOptions::default()).expect("stored");
+    by(&mut bench, "alice", |bench| {
+        open(bench, "1:0:1").expect("the object");
+        assert!(is_denied(delete(bench, "1:0:1")) && is_denied(bench.try_declare(0, checked("1:0:1", &bytes))));
+        assert_eq!(listed(bench), ["1:0:1"]);
+    });
+}
+
+#[test]
+fn a_host_with_a_name_that_is_too_long_owns_nothing() {
+    let mut bench = bench(&[]);
+    let nqn = format!("nqn.2026-01.example:{}", "x".repeat(Actor::MAX_BYTES));
+    bench.host = Arc::new(Caller::named(Host { nqn, id: [1; 16] }));
+    bench.write(0, pattern(BLOCK, 1));
+    assert!(is_denied(bench.try_declare(10, metadata("1:0:1", 8))));
+}
+
+#[derive(Debug, Default)]
+struct Log(Mutex<Vec<String>>);
+
+impl AuditSink for Log {
+    fn record(&self, event: &AuditEvent<'_>) {
+        let short = |name: &str| name.rsplit(':').next().unwrap_or_default().to_owned();
+        let host = event.host.map_or("-".to_owned(), short);
+        let writer = event.writer.map_or(String::new(), |writer| format!(" by {}", short(writer)));
+        let object = event.object.map_or("-".to_owned(), |id| id.to_string());
+        let size = event.version.map_or(0, |version| version.size);
+        let line = format!("{host} {} {object} {size}{writer}", event.action.name());
+        assert!(event.action != Action::Denied || event.reason.is_some());
+        self.0.lock().expect("no panic").push(line);
+    }
+}
+
+#[test]
+fn the_audit_log_has_who_put_computed_replaced_and_deleted_what() {
+    let mut bench = bench(&[]);
+    let log = Arc::new(Log::default());
+    let config = BlockSpaceConfig { access: bench_access(&[("bob", OWNER_ONLY)]), ..BlockSpaceConfig::new(LOG2) };
+    let Bench { half, space, device, volume, toy, host: first, runtime } = bench;
+    drop(space);
+    let sink = Some(Arc::clone(&log) as Arc<dyn AuditSink>);
+    let space = BlockSpace::open_with(&device, NAMESPACE, volume.clone(), config, runtime.handle().clone(), sink);
+    bench = Bench { half, space: space.expect("a namespace"), device, volume, toy, host: first, runtime };
+
+    let code = program("homintmult 4:7:3, 3\nreturn 4:7:3");
+    let armed_code = program("homintmult 3:8:1, 3\nreturn 3:8:1");
+    let (operand, bytes) = (words(&[1, 2, 3]), pattern(2 * BLOCK, 1));
+    by(&mut bench, "alice", |bench| {
+        bench.put(10, checked("0:7:0", &code), &code);
+        bench.put(11, checked("0:8:0", &armed_code), &armed_code);
+        bench.put(0, checked("4:7:3", &operand), &operand);
+        bench.put(0, checked("4:7:3", &operand), &operand);
+        bench.put(20, checked("1:0:1", &bytes), &bytes);
+        bench.put(20, checked("1:0:1", &bytes), &bytes);
+        bench.put(30, armed("3:8:1", 24), &operand);
+        bench.read(30, 1);
+        bench.declare(40, metadata("1:0:2", 2 * BLOCK));
+        bench.write(40, bytes[..BLOCK].to_vec());
+    });
+    by(&mut bench, "carol", |bench| {
+        bench.write(41, bytes[BLOCK..].to_vec());
+        bench.deallocate(HALF + 20..HALF + 21).expect("deleted");
+        delete(bench, "1:0:2").expect("deleted");
+        bench.declare(30, metadata("3:8:1", 24));
+    });
+    by(&mut bench, "bob", |bench| assert!(is_denied(delete(bench, "3:8:1"))));
+    let size = (code.len(), armed_code.len());
+    let expected = [
+        format!("alice put 0:7:0 {}", size.0),
+        format!("alice put 0:8:0 {}", size.1),
+        "alice computed 4:7:3 24".into(),
+        "alice computed 4:7:3 24".into(),
+        "alice put 1:0:1 8192".into(),
+        "alice replaced 1:0:1 8192".into(),
+        "alice put 3:8:1 24".into(),
+        "alice computed-read 3:8:1 24".into(),
+        "alice put 1:0:2 8192 by carol".into(),
+        "carol deleted 1:0:1 8192".into(),
+        "carol deleted 1:0:2 8192".into(),
+        "carol flags 3:8:1 0".into(),
+        "bob denied - 0".into(),
+    ];
+    assert_eq!(*log.0.lock().expect("no panic"), expected);
+}
