@@ -146,6 +146,7 @@ impl BlockSpace {
         let register = crowded(self.registers.exclusive_always(registers).await)?;
         // The label at the first block is needed for this object.
         self.delete(&Self::itself(), undone.map(|id| (first, id)).into_iter().collect()).await?;
+        self.may_complete(declared).map_err(|error| error.at(first))?;
         let replaces = self.device.stat(id).is_ok();
         let work = {
             let (space, declared, extra) = (Arc::clone(self), Arc::clone(declared), extra.cloned());
@@ -171,6 +172,20 @@ impl BlockSpace {
         count(&self.counters.failed);
         tracing::debug!(space = self.id, register = %id, lba = first, %error, "an object was not completed");
         Err(if error.lba.is_some() { error } else { error.at(first) })
+    }
+
+    /// Whether the host that declared an object may replace the one that its register holds by now: another host may have
+    /// declared and completed it elsewhere meanwhile.
+    fn may_complete(&self, declared: &Declared) -> Outcome {
+        let Some(owner) = &declared.owner else { return Ok(()) };
+        let (index, id) = (self.index(), declared.metadata.id);
+        let other = index.place_of(id).and_then(|place| index.get(place)).map(|place| place.owner.as_ref());
+        match other {
+            Some(other) if other != Some(owner) && self.config.access.of(owner.as_str()).owner_only => {
+                Err(CommandError::new(status::ACCESS_DENIED, format!("{id} belongs to another host")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Records a completion for the audit log, and that a program was missing.

@@ -142,6 +142,17 @@ fn a_declared_object_is_its_host_s_too() {
     assert_eq!(bench.stored("1:0:1"), Some(hers));
 }
 
+/// Two hosts declare one register at two addresses. It belongs to the host that completes it first.
+#[test]
+fn a_race_of_declarations_gives_nobody_another_s_object() {
+    let mut bench = bench(&[("alice", OWNER_ONLY), ("bob", OWNER_ONLY)]);
+    let (hers, his) = (pattern(BLOCK, 1), pattern(BLOCK, 2));
+    by(&mut bench, "alice", |bench| bench.declare(0, checked("1:0:1", &hers)));
+    by(&mut bench, "bob", |bench| bench.put(10, checked("1:0:1", &his), &his));
+    by(&mut bench, "alice", |bench| assert!(is_denied(bench.try_write(0, hers.clone()))));
+    assert_eq!(bench.stored("1:0:1"), Some(his));
+}
+
 #[test]
 fn owners_outlive_a_restart_and_a_computation() {
     let rights = [("alice", OWNER_ONLY), ("bob", OWNER_ONLY)];

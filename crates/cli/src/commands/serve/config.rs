@@ -487,6 +487,7 @@ mod tests {
             ("store='d'\nadvertise=['x']", &["line 2, `advertise`", "`x` is not a socket address"]),
             ("store='d'\n[[host]]\nnqn='nqn.2026-01.a:b'\nrights=['rad']", &["`rad` is not a right", "owner-only"]),
             ("store='d'\n[[host]]\nnqn='nqn.2026-01.a:b'\nrights=['read','program']", &["`program` needs `write`"]),
+            ("store='d'\n[[host]]\nnqn='nqn.2026-01.a:b'\nrights=[]", &["the list of rights is empty"]),
             (
                 "store='d'\n[limits]\nhandshakes-per-address=0",
                 &["line 3, `limits.handshakes-per-address`", "at least 1"],

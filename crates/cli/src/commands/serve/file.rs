@@ -120,8 +120,12 @@ pub(crate) struct HostRights {
 }
 
 impl HostRights {
-    /// From a name, and the names of rights; without any, all.
-    fn new(nqn: Nqn, words: &[String]) -> Result<Self, String> {
+    /// From a name, and the names of rights; without a list, all. `owner-only` alone limits all.
+    fn new(nqn: Nqn, words: Option<&[String]>) -> Result<Self, String> {
+        let Some(words) = words else { return Ok(Self { nqn, rights: Rights::default() }) };
+        if words.is_empty() {
+            return Err("the list of rights is empty; leave out the host, or its list of rights for all".to_owned());
+        }
         let mut rights = Rights { read: false, write: false, program: false, owner_only: false };
         for word in words {
             match word.as_str() {
@@ -136,7 +140,7 @@ impl HostRights {
             return Err("`program` needs `write`: programs are written".to_owned());
         }
         if words.iter().all(|word| word == "owner-only") {
-            rights = Rights { owner_only: rights.owner_only, ..Rights::default() };
+            rights = Rights { owner_only: true, ..Rights::default() };
         }
         Ok(Self { nqn, rights })
     }
@@ -149,7 +153,7 @@ impl std::str::FromStr for HostRights {
     fn from_str(text: &str) -> Result<Self, String> {
         let (nqn, words) = text.split_once('=').ok_or_else(|| format!("`{text}`: write NQN=RIGHT,RIGHT"))?;
         let words: Vec<_> = words.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
-        Self::new(Nqn::new(nqn)?, &words)
+        Self::new(Nqn::new(nqn)?, Some(&words))
     }
 }
 
@@ -159,11 +163,10 @@ impl<'de> Deserialize<'de> for HostRights {
         #[serde(deny_unknown_fields)]
         struct Table {
             nqn: Nqn,
-            #[serde(default)]
-            rights: Vec<String>,
+            rights: Option<Vec<String>>,
         }
         let Table { nqn, rights } = Table::deserialize(deserializer)?;
-        Self::new(nqn, &rights).map_err(de::Error::custom)
+        Self::new(nqn, rights.as_deref()).map_err(de::Error::custom)
     }
 }
 
