@@ -29,6 +29,7 @@ use crate::encoding::Encoding;
 use crate::engine::{BootstrapJob, Job, KeyPart, KeyPartError, KeyPartId, PreparedKey, TfheEngine};
 use crate::error::TfheError;
 use crate::lwe::LweCiphertext;
+use crate::modulus_switch::ModulusSwitch;
 use crate::noise;
 use crate::parameters::{
     KeyOrder, NVME_TFHE_PAPER, NVME_TFHE_PAPER_U32, ParameterSet, ParameterSpec, SecurityPolicy, TEST_SMALL_U32,
@@ -78,17 +79,33 @@ pub struct Case {
 }
 
 impl Case {
-    /// A small test set: one bootstrap in each order of key switch and blind rotation.
+    /// A small test set with the plain modulus switch: one bootstrap in each order of key switch and blind rotation, and
+    /// one of an input that the two modulus switches look up as different messages.
     ///
     /// # Errors
     /// Never for an admissible parameter set.
     pub fn small(torus: TorusWidth) -> Result<Self, TfheError> {
+        Self::small_with(torus, ModulusSwitch::Plain)
+    }
+
+    /// [`small`](Self::small) with the centred modulus switch.
+    ///
+    /// # Errors
+    /// Never for an admissible parameter set.
+    pub fn centred(torus: TorusWidth) -> Result<Self, TfheError> {
+        Self::small_with(torus, ModulusSwitch::Centred)
+    }
+
+    fn small_with(torus: TorusWidth, modulus_switch: ModulusSwitch) -> Result<Self, TfheError> {
         let name = match torus {
             TorusWidth::U32 => TEST_SMALL_U32,
             TorusWidth::U64 => TEST_SMALL_U64,
         };
-        let mut case = Self::new(ParameterSet::named(name, POLICY)?.spec().clone(), KeyForm::Seeded)?;
+        let set = ParameterSet::named(name, POLICY)?;
+        let spec = ParameterSpec { name: format!("{name}_{modulus_switch}"), modulus_switch, ..set.spec().clone() };
+        let mut case = Self::new(spec, KeyForm::Seeded)?;
         case.encrypt_inputs()?;
+        case.add_input_between_switches()?;
         Ok(case)
     }
 
@@ -161,6 +178,29 @@ impl Case {
         for (message, order) in [(0, KeyOrder::Small), (1, KeyOrder::Big)] {
             self.inputs.push((message, self.client.encrypt(&self.encoding, message, order, &mut rng)?));
         }
+        Ok(())
+    }
+
+    /// Adds a noiseless input whose mask elements all lie 0.49 steps above their exponents, and whose phase lies 13 steps
+    /// below the upper edge of the message 1. The centred switch changes the phase by 0.49 steps for each key bit above or
+    /// below n/2, and looks up 1. The plain one raises it by 0.49 steps for each key bit that is 1, and looks up 2.
+    fn add_input_between_switches(&mut self) -> Result<(), TfheError> {
+        let (spec, bits) = (self.client.parameters.spec(), self.client.lwe.bits());
+        let log_step = 31 - spec.polynomial_size.get().trailing_zeros();
+        let above = (0.49 * f64::from(1u32 << log_step)) as u32;
+        let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([44; 32]), 0);
+        let mut elements: Vec<u32> =
+            bits.iter().map(|_| ((rng.next_u64() as u32) >> log_step << log_step) + above).collect();
+        let places = self.encoding.places() as u32;
+        let edge = self.encoding.encode::<u32>(1)?.wrapping_add(1 << (31 - places.trailing_zeros()));
+        let sum = elements.iter().zip(bits).fold(0u32, |sum, (&x, &bit)| sum.wrapping_add(x * u32::from(bit)));
+        elements.push(edge.wrapping_sub(13 << log_step).wrapping_add(sum));
+        let message = match spec.modulus_switch {
+            ModulusSwitch::Plain => 2,
+            ModulusSwitch::Centred => 1,
+        };
+        let elements = LweElements::U32(LweCiphertext::from_elements(elements));
+        self.inputs.push((message, Ciphertext::new(self.client.tag, KeyOrder::Small, elements)));
         Ok(())
     }
 
@@ -299,7 +339,7 @@ impl Suite {
     /// If the reference engine does not conform itself.
     pub fn new(reference: &dyn TfheEngine) -> Result<Self, ConformanceError> {
         let widths = [TorusWidth::U32, TorusWidth::U64];
-        let small = widths.into_iter().map(Case::small);
+        let small = widths.into_iter().flat_map(|torus| [Case::small(torus), Case::centred(torus)]);
         let full = widths.into_iter().map(Case::full_polynomials);
         let cases = small.chain(full).map(|case| {
             let case = case?;

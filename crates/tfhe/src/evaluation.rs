@@ -8,7 +8,7 @@ use crate::ciphertext::{Ciphertext, LweElements, TestVector, width_mismatch};
 use crate::engine::BootstrapJob;
 use crate::error::TfheError;
 use crate::glwe::GlweCiphertext;
-use crate::lwe::{LweCiphertext, modulus_switch};
+use crate::lwe::LweCiphertext;
 use crate::parameters::{KeyOrder, TorusWidth};
 use crate::server_key::{Rotation as TransformedKey, ServerKey};
 
@@ -178,7 +178,7 @@ impl ServerKey {
             let (given, expected) = (input.dimension().0 as u64, self.parameters.lwe_dimension.0 as u64);
             return Err(TfheError::Mismatch { what: "LWE dimension of the ciphertext", given, expected });
         };
-        let exponents = [modulus_switch(small, self.parameters.polynomial_size)];
+        let exponents = [self.exponents(small)];
         let mut rotated = match &self.rotation {
             TransformedKey::U32(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], threads)?),
             TransformedKey::U64(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], threads)?),
@@ -206,14 +206,13 @@ impl ServerKey {
     ) -> Result<Vec<Ciphertext>, TfheError> {
         let is_small = |&i: &usize| jobs[i].input.choice() == KeyOrder::Small;
         let (small, big): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(is_small);
-        let size = self.parameters.polynomial_size;
         let mut exponents = vec![Vec::new(); jobs.len()];
         for &i in &small {
-            exponents[i] = modulus_switch(elements::<u32>(jobs[i].input)?, size);
+            exponents[i] = self.exponents(elements::<u32>(jobs[i].input)?);
         }
         let to_switch = big.iter().map(|&i| elements::<T>(jobs[i].input)).collect::<Result<Vec<_>, _>>()?;
         for (&i, switched) in big.iter().zip(self.switch(&to_switch, threads)?) {
-            exponents[i] = modulus_switch(&switched, size);
+            exponents[i] = self.exponents(&switched);
         }
         let vectors: Vec<&TestVector> = jobs.iter().map(|job| job.test_vector).collect();
         let rotated = rotate_and_extract(key, &exponents, &vectors, threads)?;
@@ -226,6 +225,11 @@ impl ServerKey {
             outputs[i] = label(KeyOrder::Small, LweElements::U32(switched));
         }
         Ok(outputs)
+    }
+
+    /// The set's modulus switch of a ciphertext under the small key.
+    fn exponents(&self, small: &LweCiphertext<u32>) -> Vec<usize> {
+        self.parameters.modulus_switch.exponents(small.elements(), self.parameters.polynomial_size)
     }
 
     /// Key switches in one pass over the key, or on several threads.

@@ -183,7 +183,7 @@ impl ParameterSet {
         let factor = f64::from(gate.combination().0.abs());
         let operand = noise::bootstrap_variance(self, choice, Backend::Fft).max(noise::fresh_variance(self, choice));
         let variance = noise::phase_index_variance(self, choice, 2.0 * factor * factor * operand);
-        noise::log2_tails(factor / 8.0 - noise::half_index(self.polynomial_size), variance)
+        noise::log2_tails(factor / 8.0 - noise::sign_edge(self), variance)
     }
 }
 

@@ -36,7 +36,7 @@
 //! Most other examples share a hidden start: the test set `parameters`, a `client` with its `encoding` of three bits, the
 //! generator `rng`, the ciphertext `three`, and the test vector `square`. Some add both server keys and the `server`.
 //!
-//! The lower floor is public too: [`lwe`], [`glwe`], [`ggsw`], [`keyswitch`], [`bootstrap`], with [`mod@reference`] as the
+//! The lower floor is public too: [`lwe`], [`glwe`], [`ggsw`], [`keyswitch`], [`modulus_switch`], [`bootstrap`], with [`mod@reference`] as the
 //! plain definition that all of it is checked against.
 
 mod backend;
@@ -59,6 +59,7 @@ pub mod keyswitch;
 mod linear;
 pub mod lwe;
 mod memory;
+pub mod modulus_switch;
 pub mod noise;
 mod noise_check;
 pub mod parameters;
@@ -76,5 +77,6 @@ pub use client::{ClientKey, KeySeeds};
 pub use encoding::{Encoding, EncodingError};
 pub use engine::{BootstrapJob, CpuEngine, Job, KeyPart, KeyPartError, KeyPartId, Output, PreparedKey, TfheEngine};
 pub use error::TfheError;
+pub use modulus_switch::ModulusSwitch;
 pub use parameters::{KeyOrder, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
 pub use server_key::{KeyForm, KeyKind, LoadOptions, ServerKey};

@@ -3,11 +3,13 @@
 //! Variances are relative to the square of the torus (the torus has length 1). Keys are binary and uniform, so a key
 //! bit has mean 1/2, variance 1/4 and second moment 1/2. The formulas follow Chillotti, Ligier, Orfila, Tap,
 //! "Improved programmable bootstrapping with larger precision and efficient arithmetic circuits for TFHE" (2021), for
-//! digits in \[−B/2, B/2) whose second moment is (B²+2)/12. The term of the f64 transform is this crate's own; see
-//! [`transform_variance`].
+//! digits in \[−B/2, B/2) whose second moment is (B²+2)/12. The terms of the f64 transform
+//! ([`transform_variance`]) and of the centred modulus switch ([`modulus_switch_variance`]) are derived here.
 //!
 //! Left out: the rounding error of a decomposition has a mean of half an ulp, which counts only if q/B^l is a few ulp.
 //! Of the named sets this holds for `NVME_TFHE_PAPER_U32`, whose row noise is larger by orders of magnitude.
+
+mod lookup;
 
 use ciphermill_lattice::NoiseDistribution;
 use ciphermill_math::fft::PackedWord;
@@ -15,7 +17,10 @@ use ciphermill_math::fft::PackedWord;
 pub use crate::backend::Backend;
 use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
 use crate::encoding::Encoding;
+use crate::modulus_switch::ModulusSwitch;
 use crate::parameters::{KeyOrder, ParameterSpec, TorusWidth};
+pub use lookup::log2_p_lookup;
+pub(crate) use lookup::{largest_lookup_variance, log2_p_message, sign_edge};
 
 /// Variance of one integer step of a torus of this width.
 fn ulp2(torus: TorusWidth) -> f64 {
@@ -259,8 +264,13 @@ fn keyswitch_noise(spec: &ParameterSpec) -> f64 {
     rows as f64 * digit_moment(spec.ks) * noise_variance(spec.lwe_noise, TorusWidth::U32)
 }
 
-/// Variance that switching a small ciphertext to the 2N exponents adds: (n/24 + 1/12)/(2N)², less the rounding of a
-/// 32-bit grid.
+/// Variance that the modulus switch of a small ciphertext adds to the phase: with r = 1/(12·(2N)²) less the variance of a
+/// 32-bit grid, r·(n/2 + 1) for the plain switch and r·n/4 for the centred one.
+///
+/// A rounding error enters with the second moment 1/2 of a key bit, or with that of s − 1/2, which is 1/4 for either
+/// bit. The plain figure counts the body's rounding as noise too. That is a bound: the rounding of the body moves the edges of a look-up
+/// ([`ModulusSwitch`]), and [`log2_p_index`] has them where they are. The centred figure has no such part; the exponents,
+/// taken half an index above their floors, deviate by r more.
 ///
 /// # Example
 /// ```
@@ -268,6 +278,9 @@ fn keyswitch_noise(spec: &ParameterSpec) -> f64 {
 /// // A larger N gives more exponents, so each rounding is finer.
 /// let larger = ParameterSpec { polynomial_size: PolynomialSize::new(2048)?, ..parameters.spec().clone() };
 /// assert!(noise::modulus_switch_variance(&larger) < noise::modulus_switch_variance(&parameters));
+/// // Centring halves the variance.
+/// let centred = ParameterSpec { modulus_switch: ModulusSwitch::Centred, ..parameters.spec().clone() };
+/// assert!(2.0 * noise::modulus_switch_variance(&centred) < noise::modulus_switch_variance(&parameters));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn modulus_switch_variance(spec: &ParameterSpec) -> f64 {
@@ -276,7 +289,11 @@ pub fn modulus_switch_variance(spec: &ParameterSpec) -> f64 {
 
 fn modulus_switch_variance_of(spec: &ParameterSpec, weights: &KeyWeights) -> f64 {
     let log_order = spec.polynomial_size.get().trailing_zeros() as usize + 1;
-    (weights.small + 1.0) * rounding(log_order, ulp2(TorusWidth::U32))
+    let roundings = match spec.modulus_switch {
+        ModulusSwitch::Plain => weights.small + 1.0,
+        ModulusSwitch::Centred => 0.25 * spec.lwe_dimension.0 as f64,
+    };
+    roundings * rounding(log_order, ulp2(TorusWidth::U32))
 }
 
 /// Variance of a bootstrapped ciphertext under the chosen key.
@@ -349,14 +366,16 @@ pub fn log2_p_wrong(encoding: &Encoding, variance: f64) -> f64 {
 pub fn log2_p_fail(spec: &ParameterSpec, choice: KeyOrder, message_bits: u32, norm2: f64) -> f64 {
     let fresh = fresh_variance(spec, choice);
     let input = norm2 * norm2 * bootstrap_variance(spec, choice, Backend::Fft).max(fresh);
-    log2_p_index(spec.polynomial_size, message_bits, phase_index_variance(spec, choice, input))
+    let variance = phase_index_variance(spec, choice, input);
+    log2_p_message(spec.modulus_switch, spec.polynomial_size, message_bits, variance)
 }
 
 /// log2 of the probability that a phase index of this variance falls outside of the 2N/2^(message_bits+1) indices of its
 /// message.
 ///
-/// The indices are integers and their number per message is even, so one side begins half an index nearer to the
-/// message's place than the other: the probability is the mean of two tails.
+/// The plain modulus switch rounds a phase to an index, and the number of indices per message is even. So one side begins
+/// half an index nearer to the message's place than the other: the probability is the mean of two tails.
+/// [`log2_p_lookup`] uses the switch of a set.
 ///
 /// # Example
 /// ```
@@ -374,7 +393,7 @@ pub fn log2_p_index(polynomial_size: PolynomialSize, message_bits: u32, variance
 }
 
 /// log2 of the probability that a phase of this variance is looked up as another message of `encoding`, in a table of N
-/// entries. A message's indices may begin half an index nearer to its place than Δ/2, so that both tails are counted from
+/// entries, after the plain modulus switch ([`log2_p_lookup`] knows a set's switch). A message's indices may begin half an index nearer to its place than Δ/2, so that both tails are counted from
 /// there: a bound from above.
 ///
 /// # Example
@@ -418,17 +437,7 @@ pub(crate) fn log2_sum(a: f64, b: f64) -> f64 {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn largest_phase_index_variance(polynomial_size: PolynomialSize, message_bits: u32, log2_p: f64) -> f64 {
-    // The probability grows with the variance, so halving the interval of its logarithm finds the bound from below.
-    let (mut low, mut high) = (-140.0f64, 0.0f64);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if log2_p_index(polynomial_size, message_bits, middle.exp2()) <= log2_p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low.exp2()
+    lookup::largest_variance(log2_p, |variance| log2_p_index(polynomial_size, message_bits, variance))
 }
 
 /// log2(erfc(x)), by the asymptotic series where erfc underflows.

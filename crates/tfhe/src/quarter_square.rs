@@ -70,7 +70,7 @@ impl QuarterSquare {
         }
         let sum = 2.0 * noise::fresh_variance(spec, choice);
         let phase = noise::phase_index_variance(spec, choice, sum);
-        let table = noise::log2_p_table(&input, spec.polynomial_size, phase);
+        let table = noise::log2_p_lookup(spec, &input, phase);
         let result = noise::log2_p_wrong(&output, 2.0 * noise::bootstrap_variance(spec, choice, Backend::Fft));
         // Two look-ups and one decryption; at least one must go wrong.
         let log2_p_fail = noise::log2_sum(1.0 + table, result);

@@ -5,11 +5,13 @@
 
 use ciphermill_lattice::{Torus, rotate};
 
+use crate::dimension::PolynomialSize;
 use crate::error::{TfheError, require_equal};
 use crate::ggsw::GgswCiphertext;
 use crate::glwe::GlweCiphertext;
 use crate::keyswitch::LweKeyswitchKey;
 use crate::lwe::LweCiphertext;
+use crate::modulus_switch::ModulusSwitch;
 
 /// Adds the negacyclic product of an integer polynomial and a torus polynomial to `out`.
 ///
@@ -186,4 +188,34 @@ pub fn keyswitch<T: Torus>(key: &LweKeyswitchKey, input: &LweCiphertext<T>) -> R
         }
     }
     Ok(LweCiphertext::from_elements(out))
+}
+
+/// Modulus switch to the exponents modulo 2N, mask first. A mask element x becomes ⌊x·2N/q + ½⌋, which is r = (that)·q/2N − x
+/// away from it. The body b becomes ⌊b·2N/q + ½⌋ with the plain switch, ⌊(b + ½·Σ r)·2N/q⌋ with the centred one.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let size = PolynomialSize::new(16)?;
+/// // 32 exponents, 2^27 apart. The mask errs by a quarter of a step, and half of this is added to the body.
+/// let input = LweCiphertext::from_elements(vec![(3u32 << 27) - (1 << 25), (8 << 27) - (1 << 24)]);
+/// assert_eq!(reference::modulus_switch(ModulusSwitch::Centred, &input, size), [3, 8]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn modulus_switch<T: Torus>(
+    switch: ModulusSwitch,
+    input: &LweCiphertext<T>,
+    polynomial_size: PolynomialSize,
+) -> Vec<usize> {
+    let (q, order) = (1i128 << 64, 2 * polynomial_size.get() as i128);
+    let value = |x: &T| i128::from(x.to_u64_msb());
+    let nearest = |x: i128| (2 * order * x + q).div_euclid(2 * q);
+    let body = value(&input.body());
+    let errors = input.mask().iter().map(|x| nearest(value(x)) * (q / order) - value(x));
+    let last = match switch {
+        ModulusSwitch::Plain => nearest(body),
+        ModulusSwitch::Centred => ((2 * body + errors.sum::<i128>()) * order).div_euclid(2 * q),
+    };
+    let exponents = input.mask().iter().map(|x| nearest(value(x))).chain([last]);
+    exponents.map(|e| e.rem_euclid(order) as usize).collect()
 }

@@ -13,7 +13,7 @@ use crate::error::{TfheError, require_equal, require_range};
 use crate::ggsw::{GgswCiphertext, GgswShape};
 use crate::glwe::{GlweCiphertext, GlweSecretKey};
 use crate::lwe::{LweCiphertext, LweSecretKey};
-use crate::parameters::{KeyOrder, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+use crate::parameters::{KeyOrder, PARAMETER_VERSIONS, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
 pub use crate::server_key::{BOOTSTRAP_KEY, KEYSWITCH_KEY};
 
 /// Envelope kind of a parameter set.
@@ -27,7 +27,8 @@ pub const GGSW: Kind = Kind(0x0204);
 /// Envelope kind of a client's secret keys.
 pub const SECRET_KEY: Kind = Kind(0x0207);
 
-/// Version of every body in this module.
+/// Version of every body in this module. A body with a parameter set of another modulus switch than the plain one has
+/// version 2.
 pub const BODY_VERSION: u16 = 1;
 
 const MAX_PARAMETER_SET_LEN: u64 = 512;
@@ -73,7 +74,7 @@ impl ParameterSet {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Encoder::with_capacity(96);
         self.spec().encode(&mut out);
-        seal(PARAMETER_SET, BODY_VERSION, &out.into_vec())
+        seal(PARAMETER_SET, self.spec().body_version(), &out.into_vec())
     }
 
     /// Reads and judges a sealed parameter set.
@@ -90,8 +91,8 @@ impl ParameterSet {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_bytes(bytes: &[u8], policy: SecurityPolicy) -> Result<Self, TfheError> {
-        let (_, mut input) = open(bytes, PARAMETER_SET, BODY_VERSION..=BODY_VERSION, MAX_PARAMETER_SET_LEN)?;
-        let spec = ParameterSpec::decode(&mut input)?;
+        let (version, mut input) = open(bytes, PARAMETER_SET, PARAMETER_VERSIONS, MAX_PARAMETER_SET_LEN)?;
+        let spec = ParameterSpec::decode(&mut input, version)?;
         input.finish()?;
         Ok(Self::new(spec, policy)?)
     }
@@ -344,7 +345,7 @@ impl ClientKey {
             out.bytes(&packed);
         }
         let mut body = out.into_vec();
-        let sealed = Zeroizing::new(seal(SECRET_KEY, BODY_VERSION, &body));
+        let sealed = Zeroizing::new(seal(SECRET_KEY, self.parameters.body_version(), &body));
         body.zeroize();
         sealed
     }
@@ -364,8 +365,8 @@ impl ClientKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_secret_key_bytes(bytes: &[u8], policy: SecurityPolicy) -> Result<Self, TfheError> {
-        let (_, mut input) = open(bytes, SECRET_KEY, BODY_VERSION..=BODY_VERSION, MAX_SECRET_KEY_LEN)?;
-        let parameters = ParameterSet::new(ParameterSpec::decode(&mut input)?, policy)?;
+        let (version, mut input) = open(bytes, SECRET_KEY, PARAMETER_VERSIONS, MAX_SECRET_KEY_LEN)?;
+        let parameters = ParameterSet::new(ParameterSpec::decode(&mut input, version)?, policy)?;
         let tag = KeyTag(input.u64()?);
         let mut unpack = |count: usize| -> Result<Vec<u8>, TfheError> {
             let packed = input.bytes(count.div_ceil(8))?;

@@ -21,16 +21,13 @@ use crate::ggsw::{GgswCiphertext, expand_masks};
 use crate::keyswitch::{KeyswitchShape, LweKeyswitchKey, SeededLweKeyswitchKey};
 use crate::memory::{AlignedBuffer, try_reserve};
 use crate::noise::key_word;
-use crate::parameters::{ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+use crate::parameters::{PARAMETER_VERSIONS, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
 use crate::progress::Progress;
 
 /// Envelope kind of a bootstrapping key.
 pub const BOOTSTRAP_KEY: Kind = Kind(0x0205);
 /// Envelope kind of a key-switching key.
 pub const KEYSWITCH_KEY: Kind = Kind(0x0206);
-
-/// Version of the body of both keys.
-pub const KEY_VERSION: u16 = 1;
 
 /// Most bytes of a key of any admissible parameter set that this crate loads.
 pub const MAX_KEY_LEN: u64 = 1 << 36;
@@ -167,9 +164,9 @@ impl KeyHeader {
         out.into_vec()
     }
 
-    fn decode(kind: KeyKind, bytes: &[u8]) -> Result<Self, TfheError> {
+    fn decode(kind: KeyKind, version: u16, bytes: &[u8]) -> Result<Self, TfheError> {
         let mut input = Decoder::new(bytes);
-        let spec = ParameterSpec::decode(&mut input)?;
+        let spec = ParameterSpec::decode(&mut input, version)?;
         let tag = KeyTag(input.u64()?);
         let form = match input.u8()? {
             0 => KeyForm::Seeded,
@@ -185,7 +182,7 @@ impl KeyHeader {
 
     /// Starts the envelope and writes the header; the elements follow.
     pub(crate) fn seal<W: Write>(&self, writer: W) -> Result<SealWriter<W>, TfheError> {
-        let mut out = SealWriter::new(writer, self.kind.wire_kind(), KEY_VERSION, self.body_len())?;
+        let mut out = SealWriter::new(writer, self.kind.wire_kind(), self.spec.body_version(), self.body_len())?;
         let header = self.encode();
         out.write_all(&(header.len() as u32).to_le_bytes())?;
         out.write_all(&header)?;
@@ -214,14 +211,14 @@ impl KeyHeader {
         reader: R,
         policy: SecurityPolicy,
     ) -> Result<(OpenReader<R>, Self, ParameterSet), TfheError> {
-        let mut input = OpenReader::new(reader, kind.wire_kind(), KEY_VERSION..=KEY_VERSION, MAX_KEY_LEN)?;
+        let mut input = OpenReader::new(reader, kind.wire_kind(), PARAMETER_VERSIONS, MAX_KEY_LEN)?;
         let mut len = [0; 4];
         input.read_exact(&mut len)?;
         let len = u64::from(u32::from_le_bytes(len));
         require_range("length of the key's header", len, 1, MAX_HEADER_LEN)?;
         let mut bytes = vec![0; len as usize];
         input.read_exact(&mut bytes)?;
-        let header = Self::decode(kind, &bytes)?;
+        let header = Self::decode(kind, input.version(), &bytes)?;
         let parameters = ParameterSet::new(header.spec.clone(), policy)?;
         let (given, expected) = (input.remaining(), header.elements_len());
         if given != expected {

@@ -13,7 +13,7 @@ use ciphermill_tfhe::engine::{BootstrapJob, Job, KeyPart, KeyPartId, Output, Pre
 use ciphermill_tfhe::ggsw::GgswCiphertext;
 use ciphermill_tfhe::glwe::GlweCiphertext;
 use ciphermill_tfhe::keyswitch::LweKeyswitchKey;
-use ciphermill_tfhe::lwe::{LweCiphertext, modulus_switch};
+use ciphermill_tfhe::lwe::LweCiphertext;
 use ciphermill_tfhe::progress::Progress;
 use ciphermill_tfhe::server_key::{KeyHeader, KeyKind, read_bootstrap_key, read_keyswitch_key, require_same_key_set};
 use ciphermill_tfhe::{
@@ -116,7 +116,8 @@ impl SlowKey {
         order: KeyOrder,
         wrap: fn(LweCiphertext<T>) -> LweElements,
     ) -> Result<LweElements, TfheError> {
-        let mut exponents = modulus_switch(input, self.parameters.polynomial_size);
+        let (switch, size) = (self.parameters.modulus_switch, self.parameters.polynomial_size);
+        let mut exponents = reference::modulus_switch(switch, input, size);
         let body = exponents.pop().expect("a body");
         // X^0 − 1 = 0: such steps add nothing.
         let steps = rows.iter().zip(exponents).filter(|&(_, exponent)| exponent != 0);

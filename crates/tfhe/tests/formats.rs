@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::support::{INSECURE, keys, seed};
+use crate::support::{INSECURE, Keys, Seed, keys, seed};
 use ciphermill_lattice::{Csprng, NoiseDistribution, PolynomialSize, PublicSeed};
 use ciphermill_tfhe::ciphertext::LweElements;
 use ciphermill_tfhe::dimension::{Decomposition, GlweDimension};
@@ -14,7 +14,8 @@ use ciphermill_tfhe::parameters::{SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::serial;
 use ciphermill_tfhe::server_key::{KeyHeader, validate_key};
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, Encoding, KeyForm, KeyKind, KeyOrder, KeyTag, ParameterSet, TestVector, TfheError,
+    Backend, Ciphertext, ClientKey, Encoding, KeyForm, KeyKind, KeyOrder, KeyTag, ModulusSwitch, ParameterSet,
+    ParameterSpec, TestVector, TfheError,
 };
 use ciphermill_wire::{Decoder, HEADER_LEN, WireError, open, seal};
 
@@ -27,6 +28,12 @@ fn hex(bytes: &[u8]) -> String {
 
 fn set(name: &str) -> ParameterSet {
     ParameterSet::named(name, INSECURE).expect("a named set")
+}
+
+/// The named set with the centred modulus switch.
+fn centred(name: &str) -> ParameterSet {
+    let spec = ParameterSpec { modulus_switch: ModulusSwitch::Centred, ..set(name).spec().clone() };
+    ParameterSet::new(spec, INSECURE).expect("admissible")
 }
 
 /// The body of a sealed object, behind its header and before its checksum.
@@ -93,6 +100,62 @@ fn layout_of_a_parameter_set() {
                  00000000000000703e00000000000000d03c\
                  09050307040000000000000040295b8472";
     assert_eq!(hex(&set(TEST_SMALL_U64).to_bytes()), known);
+}
+
+/// Version 2: the fields of version 1, and the modulus switch.
+#[test]
+fn layout_of_a_parameter_set_with_the_centred_switch() {
+    let known = "434d494c01000102020000003c0000000000000066dda19a\
+                 0e544553545f534d414c4c5f553634\
+                 40600000000100000000040000\
+                 00000000000000703e00000000000000d03c\
+                 09050307040000000000000040011b016bf8";
+    let centred = centred(TEST_SMALL_U64);
+    assert_eq!(hex(&centred.to_bytes()), known);
+    assert_eq!(ParameterSet::from_bytes(&centred.to_bytes(), INSECURE).expect("own bytes"), centred);
+}
+
+/// A set has one form: version 2 states no plain switch, and version 1 has no further field.
+#[test]
+fn modulus_switches_have_one_form() {
+    let (plain, centred) = (set(TEST_SMALL_U64), centred(TEST_SMALL_U64));
+    let (plain, centred) = (plain.to_bytes(), centred.to_bytes());
+    assert_eq!(body(&centred)[..body(&plain).len()], *body(&plain));
+    let with = |version, switch: &[u8]| {
+        let body = [body(&plain), switch].concat();
+        ParameterSet::from_bytes(&seal(serial::PARAMETER_SET, version, &body), INSECURE)
+    };
+    assert!(with(1, &[]).is_ok() && with(2, &[1]).is_ok());
+    for given in [0, 2, 255] {
+        let refused = with(2, &[given]).expect_err("another switch");
+        let TfheError::Field { what: "modulus switch", given: g, min: 1, max: 1 } = refused else {
+            panic!("{refused}")
+        };
+        assert_eq!(g, u64::from(given));
+    }
+    assert!(matches!(with(1, &[1]), Err(TfheError::Wire(WireError::TrailingBytes { .. }))));
+    assert!(matches!(with(2, &[]), Err(TfheError::Wire(WireError::Truncated { .. }))));
+}
+
+/// All four objects with a parameter set carry its modulus switch, and a loaded key uses it.
+#[test]
+fn objects_carry_the_modulus_switch() {
+    for name in SETS {
+        let parameters = centred(name);
+        let keys = Keys::generate(&parameters, KeyForm::Seeded, Seed(7), 0);
+        let secret = keys.client.to_secret_key_bytes();
+        for bytes in [&keys.bootstrap[..], &keys.keyswitch, &secret, &parameters.to_bytes()] {
+            assert_eq!(ciphermill_wire::Header::decode(bytes).expect("sealed").version, 2);
+        }
+        let again = ClientKey::from_secret_key_bytes(&secret, INSECURE).expect("own bytes");
+        assert_eq!(again.parameters(), &parameters);
+        for (kind, bytes) in [(KeyKind::Bootstrap, &keys.bootstrap), (KeyKind::Keyswitch, &keys.keyswitch)] {
+            let header = validate_key(kind, &bytes[..], INSECURE).expect("own bytes");
+            assert_eq!(header.spec(), parameters.spec());
+            assert_eq!(bytes.len() as u64, parameters.sealed_key_len(kind, KeyForm::Seeded));
+        }
+        assert_eq!(keys.load(Backend::Fft).parameters(), &parameters);
+    }
 }
 
 #[test]
@@ -290,13 +353,16 @@ fn other_versions_are_refused() {
     for (bytes, read) in objects {
         read(&bytes).expect("own bytes");
         let kind = ciphermill_wire::Header::decode(&bytes).expect("sealed").kind;
-        for version in [0, 2, u16::MAX] {
+        // Bodies with a parameter set have a version 2.
+        let with_set = [serial::PARAMETER_SET, serial::BOOTSTRAP_KEY, serial::KEYSWITCH_KEY, serial::SECRET_KEY];
+        let newest = if with_set.contains(&kind) { 2 } else { 1 };
+        for version in [0, newest + 1, u16::MAX] {
             let error = read(&seal(kind, version, body(&bytes))).expect_err("another version");
-            let TfheError::Wire(WireError::UnsupportedVersion { given, min: 1, max: 1 }) = error else {
+            let TfheError::Wire(WireError::UnsupportedVersion { given, min: 1, max }) = error else {
                 panic!("{kind}: {error}")
             };
-            assert_eq!(given, version);
-            assert!(error.to_string().contains(&format!("version {version} is unsupported, versions 1 to 1")));
+            assert_eq!((given, max), (version, newest));
+            assert!(error.to_string().contains(&format!("version {version} is unsupported, versions 1 to {newest}")));
         }
         let mut envelope = bytes.clone();
         envelope[4] = 2;

@@ -11,8 +11,8 @@ use ciphermill_tfhe::glwe::GlweCiphertext;
 use ciphermill_tfhe::lwe::LweCiphertext;
 use ciphermill_tfhe::parameters::{NVME_TFHE_PAPER, TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::{
-    Ciphertext, ClientKey, KeyOrder, KeyTag, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TestVector,
-    TfheError, TorusWidth,
+    Ciphertext, ClientKey, KeyOrder, KeyTag, ModulusSwitch, ParameterError, ParameterSet, ParameterSpec,
+    SecurityPolicy, TestVector, TfheError, TorusWidth,
 };
 use ciphermill_wire::{Header, Kind, WireError, seal};
 
@@ -36,6 +36,7 @@ fn tiny() -> ParameterSpec {
         ks: Decomposition::new(4, 4),
         message_bits: 1,
         max_norm2: 1.0,
+        modulus_switch: ModulusSwitch::Plain,
     }
 }
 

@@ -3,8 +3,9 @@
 use ciphermill_lattice::gadget::SignedDecomposer;
 use ciphermill_lattice::{Csprng, SecretSeed, Torus};
 use ciphermill_math::Isa;
+use ciphermill_math::fft::PackedWord;
 use ciphermill_tfhe::Backend;
-use ciphermill_tfhe::bootstrap::TransformedGgsw;
+use ciphermill_tfhe::bootstrap::{BackendTorus, TransformedGgsw};
 use ciphermill_tfhe::dimension::{Decomposition, GlweDimension, PolynomialSize};
 use ciphermill_tfhe::ggsw::{GgswCiphertext, GgswShape};
 use ciphermill_tfhe::glwe::GlweCiphertext;
@@ -13,29 +14,26 @@ use ciphermill_tfhe::noise::{self, FFT_ERROR_FACTOR};
 /// Coefficients of each output polynomial that are computed exactly.
 const CHECKED: usize = 256;
 
-/// Coefficient `h` of the negacyclic product of digits and a torus polynomial, modulo 2^64.
-fn coefficient(digits: &[i64], torus: &[u64], h: usize) -> u64 {
+/// Coefficient `h` of the negacyclic product of digits and a torus polynomial.
+fn coefficient<T: Torus>(digits: &[i64], torus: &[T], h: usize) -> T {
     let n = torus.len();
     let low = digits[..=h].iter().zip(torus[..=h].iter().rev());
     let high = digits[h + 1..].iter().zip(torus[h + 1..].iter().rev());
     debug_assert_eq!(low.len() + high.len(), n);
-    let sum = |pairs: u64, (&d, &t): (&i64, &u64)| pairs.wrapping_add((d as u64).wrapping_mul(t));
-    low.fold(0u64, sum).wrapping_sub(high.fold(0u64, sum))
+    let sum = |pairs: T, (&d, &t): (&i64, &T)| pairs.wrapping_add(t.wrapping_mul_i64(d));
+    low.fold(T::ZERO, sum).wrapping_sub(high.fold(T::ZERO, sum))
 }
 
-/// Mean square error, relative to the torus, of the FFT's external product of uniform ciphertexts.
-fn measured_variance(isa: Isa, k: usize, size: usize, gadget: Decomposition) -> f64 {
-    let shape = GgswShape {
-        glwe_dimension: GlweDimension(k),
-        polynomial_size: PolynomialSize::new(size).expect("a power of two"),
-        decomposition: gadget,
-    };
+/// Mean square error, relative to the torus, of the FFT's external product of uniform ciphertexts, with the spectra in
+/// `word`.
+pub(crate) fn measured_variance<T: BackendTorus>(isa: Isa, shape: GgswShape, word: PackedWord) -> f64 {
+    let (k, size, gadget) = (shape.glwe_dimension.0, shape.polynomial_size.get(), shape.decomposition);
     let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([17; 32]), size as u64);
-    let mut rows = vec![0u64; shape.len()];
-    let mut glwe = vec![0u64; shape.row_len()];
-    u64::fill_random(&mut rng, &mut rows);
-    u64::fill_random(&mut rng, &mut glwe);
-    let decomposer = SignedDecomposer::<u64>::new(gadget.base_log, gadget.level_count).expect("fits");
+    let mut rows = vec![T::ZERO; shape.len()];
+    let mut glwe = vec![T::ZERO; shape.row_len()];
+    T::fill_random(&mut rng, &mut rows);
+    T::fill_random(&mut rng, &mut glwe);
+    let decomposer = SignedDecomposer::<T>::new(gadget.base_log, gadget.level_count).expect("fits");
     let digits: Vec<Vec<i64>> = glwe
         .chunks_exact(size)
         .flat_map(|p| (1..=gadget.level_count.0).map(move |level| (p, level)))
@@ -43,16 +41,17 @@ fn measured_variance(isa: Isa, k: usize, size: usize, gadget: Decomposition) -> 
         .collect();
     let ggsw = GgswCiphertext::from_coefficients(rows.clone(), shape).expect("its shape");
     let glwe = GlweCiphertext::from_coefficients(glwe, shape.polynomial_size).expect("its shape");
-    let product = TransformedGgsw::new(&ggsw, Backend::Fft, isa)
+    let product = TransformedGgsw::with_words(&ggsw, Backend::Fft, word, isa)
         .and_then(|g| g.external_product(&glwe))
         .expect("sizes that the FFT has");
     let mut sum = 0.0;
     for (column, polynomial) in product.coefficients().chunks_exact(size).enumerate() {
         for h in (0..CHECKED).map(|i| i * size / CHECKED + i % (size / CHECKED)) {
-            let exact = rows.chunks_exact(shape.row_len()).zip(&digits).fold(0u64, |sum, (row, digits)| {
+            let exact = rows.chunks_exact(shape.row_len()).zip(&digits).fold(T::ZERO, |sum, (row, digits)| {
                 sum.wrapping_add(coefficient(digits, &row[column * size..][..size], h))
             });
-            let error = polynomial[h].wrapping_sub(exact) as i64 as f64 * (-64f64).exp2();
+            let difference = polynomial[h].wrapping_sub(exact).to_signed_i64();
+            let error = difference as f64 * (-f64::from(T::BITS)).exp2();
             sum += error * error;
         }
     }
@@ -77,8 +76,13 @@ fn fft_error_factor_holds() {
         (1, 32768, 11, 3),
     ] {
         let gadget = Decomposition::new(base_log, levels);
+        let shape = GgswShape {
+            glwe_dimension: GlweDimension(k),
+            polynomial_size: PolynomialSize::new(size).expect("a power of two"),
+            decomposition: gadget,
+        };
         for isa in Isa::available() {
-            let measured = measured_variance(isa, k, size, gadget);
+            let measured = measured_variance::<u64>(isa, shape, PackedWord::Float64);
             let unit = noise::fft_product_variance(GlweDimension(k), size, gadget, 1.0);
             let factor = (measured / unit).sqrt();
             let case = format!("{isa}, k {k}, N {size}, B 2^{base_log}, l {levels}");

@@ -7,7 +7,7 @@ use ciphermill_tfhe::parameters::{
     TEST_SMALL_U64, cost, recommended, recommended_goals, search,
 };
 use ciphermill_tfhe::{
-    Encoding, KeyOrder, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth, noise,
+    Encoding, KeyOrder, ModulusSwitch, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth, noise,
 };
 
 const INSECURE: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
@@ -24,7 +24,9 @@ fn recommended_sets_are_the_cheapest() {
         );
         assert!(set.log2_p_fail() <= goal.log2_p_fail, "{name}: {} for {goal:?}", set.log2_p_fail());
         assert!((131.5..133.0).contains(&set.security().bits), "{name}: {:?}", set.security());
-        assert!(set.security().source.contains("MATZOV"), "{name}: {:?}", set.security());
+        // The problems of the centred sets lie on the 132-bit curve and were not estimated.
+        let source = if set.modulus_switch == ModulusSwitch::Plain { "MATZOV" } else { "132-bit curves" };
+        assert!(set.security().source.contains(source), "{name}: {:?}", set.security());
         assert_eq!((set.message_bits, set.max_norm2), (goal.message_bits, goal.max_norm2));
         count += 1;
     }
@@ -32,7 +34,7 @@ fn recommended_sets_are_the_cheapest() {
     for bits in 1..=6 {
         let name = recommended(bits).expect("a set for up to six bits");
         assert!(name.starts_with(&format!("MESSAGE_{bits}_")), "{name}");
-        assert_eq!(name.ends_with("2M128"), bits <= 4, "{name}");
+        assert!(name.ends_with("2M128"), "{name}");
     }
     assert_eq!((recommended(0), recommended(7)), (None, None));
 }
@@ -98,8 +100,6 @@ struct Published {
     choice: KeyOrder,
     target: f64,
     log2_p_fail: f64,
-    /// The modulus switch subtracts the mean of its rounding errors (Σ r_i/2), which halves the mask's contribution.
-    centered: bool,
 }
 
 fn published() -> Vec<Published> {
@@ -136,58 +136,60 @@ fn published() -> Vec<Published> {
                     ks: Decomposition::new(whole("ks_base_log"), whole("ks_level")),
                     message_bits,
                     max_norm2: number("max_noise_level"),
+                    modulus_switch: match text("modulus_switch") {
+                        "Standard" => ModulusSwitch::Plain,
+                        "CenteredMeanNoiseReduction" => ModulusSwitch::Centred,
+                        other => panic!("modulus switch {other} of {line}"),
+                    },
                 },
                 choice: if text("encryption_key") == "Big" { KeyOrder::Big } else { KeyOrder::Small },
                 target: -number("target_log2_pfail"),
                 log2_p_fail: number("log2_p_fail"),
-                centered: text("modulus_switch") == "CenteredMeanNoiseReduction",
             }
         })
         .collect()
 }
 
 impl Published {
-    /// Our model of their set, with their modulus switch and their tail, for one back end.
+    /// Our model of their set with their tail, for one back end.
     fn predicted(&self, backend: noise::Backend) -> f64 {
         let spec = &self.spec;
         let input = spec.max_norm2 * spec.max_norm2 * noise::bootstrap_variance(spec, self.choice, backend);
-        let mut variance = noise::phase_index_variance(spec, self.choice, input);
-        if self.centered {
-            let steps = 2.0 * spec.polynomial_size.get() as f64;
-            variance -= spec.lwe_dimension.0 as f64 / 48.0 / (steps * steps);
-        }
+        let variance = noise::phase_index_variance(spec, self.choice, input);
         noise::log2_p_wrong(&Encoding::unsigned(spec.message_bits, true).expect("few bits"), variance)
     }
 }
 
 /// The published probability lies between ours without any error of the transform and ours with the bound on the f64
 /// transform's error: TFHE-rs has another FFT, with its own noise formula. Where the FFT matters little, in 21 sets or
-/// more, we reproduce the figure to 0.05 bits with the plain modulus switch, and to 0.6 bits with the centred one (0.34 % of the
-/// variance, the same in all of these sets). Their key-switching keys have 64 bits and ours 32, which shows nowhere.
+/// more, we reproduce the figure to 0.03 bits with either modulus switch. The body's rounding is noise with their plain
+/// switch, and moves the table's edges into the middle with the centred one. Their key-switching keys have 64 bits and ours 32,
+/// which shows nowhere.
 #[test]
 fn the_noise_model_reproduces_published_failure_probabilities() {
-    let (mut sets, mut close) = (0, 0);
+    const TOLERANCE: f64 = 0.01;
+    let (mut sets, mut close) = (0, [0, 0]);
     for set in published() {
         let (with, without) = (set.predicted(noise::Backend::Fft), set.predicted(noise::Backend::Ntt));
-        let tolerance = if set.centered { 0.6 } else { 0.05 };
         let published = set.log2_p_fail;
+        println!("{}: published {published}, ours {without:.3} to {with:.3}", set.name);
         assert!(
-            without - tolerance < published && published < with + tolerance,
+            without - TOLERANCE < published && published < with + TOLERANCE,
             "{}: published 2^{published}, ours 2^{without:.2} to 2^{with:.2}",
             set.name
         );
         sets += 1;
-        if with - without < 0.1 {
-            assert!((published - with).abs() < tolerance, "{}: 2^{published}, ours 2^{with:.2}", set.name);
-            close += 1;
+        if with - without < 0.02 {
+            close[usize::from(set.spec.modulus_switch == ModulusSwitch::Centred)] += 1;
         }
     }
     assert_eq!(sets, 61, "sets in the file");
-    assert!(close >= 21, "only {close} sets test the model without the FFT");
+    assert!(close[0] >= 5 && close[1] >= 10, "only {close:?} sets test the model without the FFT");
 }
 
-/// Same message bits, norm, order and failure probability, and our cost figure for both. At 2^−64 ours cost the same or less.
-/// At 2^−128 TFHE-rs centres its modulus switch, which lets four bits stay at N = 2048; ours need N = 4096.
+/// Same message bits, norm, order and failure probability, and our cost figure for both. Ours cost the same or less with
+/// the same modulus switch. With the plain switch at 2^−128, four bits need N = 4096, where TFHE-rs' centred switch keeps
+/// N = 2048.
 #[test]
 fn costs_compare_with_published_sets() {
     let mut compared = 0;
@@ -205,5 +207,24 @@ fn costs_compare_with_published_sets() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 11);
+    assert_eq!(compared, 18);
+}
+
+/// A centred set exists where it costs at most nine tenths of the plain set of its goal, or where no plain set has its
+/// goal.
+#[test]
+fn centred_sets_are_worth_their_names() {
+    let goals: Vec<_> = recommended_goals().collect();
+    for (name, goal) in goals.iter().filter(|(_, goal)| goal.modulus_switch == ModulusSwitch::Centred) {
+        let plain = search::Goal { modulus_switch: ModulusSwitch::Plain, ..*goal };
+        let cost = |name| cost::bootstrap_cost(&ParameterSet::named(name, INSECURE).expect("a named set"));
+        match goals.iter().find(|(_, other)| *other == plain) {
+            Some((other, _)) => {
+                let ratio = cost(name) / cost(other);
+                println!("{name} against {other}: {ratio:.3}");
+                assert!(ratio < 0.9, "{name} against {other}: {ratio}");
+            }
+            None => assert!(goal.message_bits > 4 && goal.log2_p_fail == -128.0, "{name}"),
+        }
+    }
 }

@@ -8,7 +8,7 @@ use ciphermill_lattice::{Csprng, NoiseDistribution, PolynomialSize, SecretSeed};
 use ciphermill_paillier::{KeyBits, PlaintextVector, PublicWeights};
 use ciphermill_program::{DataId, KeyId, TypeCode};
 use ciphermill_tfhe::{
-    Encoding, KeyForm, KeyOrder, KeySeeds, ParameterSet, ParameterSpec, TorusWidth,
+    Encoding, KeyForm, KeyOrder, KeySeeds, ModulusSwitch, ParameterSet, ParameterSpec, TorusWidth,
     dimension::{Decomposition, GlweDimension, LweDimension},
 };
 
@@ -36,6 +36,7 @@ fn spec() -> ParameterSpec {
         ks: Decomposition::new(3, 7),
         message_bits: 2,
         max_norm2: 1.0,
+        modulus_switch: ModulusSwitch::Plain,
     }
 }
 

@@ -22,7 +22,7 @@ use crate::bootstrap::{BackendTorus, Rotation, TransformedGgsw};
 use crate::client::{ClientKey, KeySeeds};
 use crate::ggsw::{GgswEncryptor, GgswShape};
 use crate::glwe::GlweCiphertext;
-use crate::lwe::{LweCiphertext, LweSecretKey, modulus_switch};
+use crate::lwe::{LweCiphertext, LweSecretKey};
 use crate::parameters::{MESSAGE_2_2M64, NVME_TFHE_128, ParameterSet, SecurityPolicy, TEST_SMALL_U32, TEST_SMALL_U64};
 
 /// Least ratio of measured to predicted variance where the f64 transform dominates: its constant is an upper bound for
@@ -67,6 +67,16 @@ impl Errors {
     /// [`check_polynomials`](Self::check_polynomials) for independent samples.
     fn check(&self, what: &str, predicted: f64) {
         self.check_polynomials(what, predicted, 1.0, f64::INFINITY);
+    }
+
+    /// Demands the mean within six standard errors of `predicted`.
+    fn check_mean(&self, what: &str, predicted: f64) {
+        let count = self.0.len() as f64;
+        let mean = self.0.iter().sum::<f64>() / count;
+        let variance = self.0.iter().map(|e| (e - mean) * (e - mean)).sum::<f64>() / (count - 1.0);
+        let errors = (mean - predicted) / (variance / count).sqrt();
+        println!("{what}: mean off by {errors:.2} standard errors");
+        assert!(errors.abs() < 6.0, "{what}: mean {mean:e} from {count} samples, predicted {predicted:e}");
     }
 
     /// Demands the variance about the mean within six standard deviations of `predicted`, times `least` from below, for
@@ -232,23 +242,33 @@ fn switches<T: Torus>(name: &str, seed: [u8; 32], count: usize) {
     let key =
         lab.client.generate_keyswitch_key(KeySeeds::from_bytes(seed, seed.map(|b| !b))).expect("a valid set").expand();
     let log_order = lab.spec.polynomial_size.get().trailing_zeros() + 1;
-    let (mut keyswitch, mut modulus) = (Errors::default(), Errors::default());
+    let (mut keyswitch, mut plain, mut centred) = (Errors::default(), Errors::default(), Errors::default());
     for _ in 0..count {
         let input = LweCiphertext::<T>::from_elements(lab.uniform(big.dimension().lwe_size()));
         let output = small.decrypt_phase(&key.switch(&input).expect("its dimension")).expect("its key");
         let expected = u32::from_u64_msb(big.decrypt_phase(&input).expect("its key").to_u64_msb());
         keyswitch.push(output, expected);
         let input = LweCiphertext::<u32>::from_elements(lab.uniform(small.dimension().lwe_size()));
-        let exponents = modulus_switch(&input, lab.spec.polynomial_size);
-        let switched = exponents.iter().map(|&e| (e as u32) << (32 - log_order)).collect();
         let phase = |c: &LweCiphertext<u32>| small.decrypt_phase(c).expect("its key");
-        modulus.push(phase(&LweCiphertext::from_elements(switched)), phase(&input));
+        for (switch, errors) in [(ModulusSwitch::Plain, &mut plain), (ModulusSwitch::Centred, &mut centred)] {
+            let exponents = switch.exponents(input.elements(), lab.spec.polynomial_size);
+            let switched = exponents.iter().map(|&e| (e as u32) << (32 - log_order)).collect();
+            errors.push(phase(&LweCiphertext::from_elements(switched)), phase(&input));
+        }
     }
     let weights = lab.weights();
     let constant = keyswitch_noise(&lab.spec) * (1.0 - central_share(lab.spec.ks));
     let predicted = keyswitch_variance_of(&lab.spec, &weights) - constant;
     keyswitch.check(&format!("{name} key switch"), predicted);
-    modulus.check(&format!("{name} modulus switch"), modulus_switch_variance_of(&lab.spec, &weights));
+    let [of_plain, of_centred] = [ModulusSwitch::Plain, ModulusSwitch::Centred].map(|modulus_switch| {
+        modulus_switch_variance_of(&ParameterSpec { modulus_switch, ..lab.spec.clone() }, &weights)
+    });
+    plain.check(&format!("{name} plain modulus switch"), of_plain);
+    plain.check_mean(&format!("{name} plain modulus switch"), 0.0);
+    // The floor of the body: a rounding error about half an index below.
+    let whole = rounding(log_order as usize, ulp2(TorusWidth::U32));
+    centred.check(&format!("{name} centred modulus switch"), of_centred + whole);
+    centred.check_mean(&format!("{name} centred modulus switch"), -0.5 * (-f64::from(log_order)).exp2());
 }
 
 #[test]

@@ -17,11 +17,14 @@ use crate::noise;
 pub use error::ParameterError;
 pub use security::{SecurityEstimate, security_bits, smallest_noise};
 pub use sets::{
-    DEFAULT_SET_NAMES, MESSAGE_1_2M64, MESSAGE_1_2M128, MESSAGE_2_2M64, MESSAGE_2_2M128, MESSAGE_3_2M64,
-    MESSAGE_3_2M128, MESSAGE_4_2M64, MESSAGE_4_2M128, MESSAGE_5_2M64, MESSAGE_6_2M64, NVME_TFHE_128, NVME_TFHE_PAPER,
-    NVME_TFHE_PAPER_U32, SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64, recommended, recommended_goals,
+    DEFAULT_SET_NAMES, MESSAGE_1_2M64, MESSAGE_1_2M128, MESSAGE_2_2M64, MESSAGE_2_2M128, MESSAGE_2_CENTRED_2M64,
+    MESSAGE_3_2M64, MESSAGE_3_2M128, MESSAGE_3_CENTRED_2M128, MESSAGE_4_2M64, MESSAGE_4_2M128, MESSAGE_4_CENTRED_2M128,
+    MESSAGE_5_2M64, MESSAGE_5_CENTRED_2M64, MESSAGE_5_CENTRED_2M128, MESSAGE_6_2M64, MESSAGE_6_CENTRED_2M128,
+    NVME_TFHE_128, NVME_TFHE_PAPER, NVME_TFHE_PAPER_U32, SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64, recommended,
+    recommended_goals,
 };
 
+pub(crate) use spec::PARAMETER_VERSIONS;
 pub use spec::{KeyOrder, MAX_NAME_LEN, ParameterSpec, TorusWidth};
 
 /// The security below which a set needs an explicit opt-in, in bits.
@@ -137,7 +140,7 @@ impl ParameterSet {
     /// ```
     pub fn log2_p_fail_of(&self, encoding: &Encoding, choice: KeyOrder) -> f64 {
         let input = noise::bootstrap_variance(self, choice, Backend::Fft).max(noise::fresh_variance(self, choice));
-        noise::log2_p_table(encoding, self.polynomial_size, noise::phase_index_variance(self, choice, input))
+        noise::log2_p_lookup(self, encoding, noise::phase_index_variance(self, choice, input))
     }
 
     /// log2 of the probability that one bootstrap (`Big` order) of a linear combination of 2-norm

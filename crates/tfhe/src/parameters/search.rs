@@ -7,6 +7,7 @@
 use ciphermill_lattice::NoiseDistribution;
 
 use crate::dimension::{Decomposition, GlweDimension, LweDimension, PolynomialSize};
+use crate::modulus_switch::ModulusSwitch;
 use crate::noise;
 use crate::parameters::{KeyOrder, ParameterSpec, TorusWidth, cost, security};
 
@@ -15,7 +16,8 @@ use crate::parameters::{KeyOrder, ParameterSpec, TorusWidth, cost, security};
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// let goal = search::Goal { message_bits: 1, max_norm2: 3.0, log2_p_fail: -64.0 };
+/// let modulus_switch = ModulusSwitch::Plain;
+/// let goal = search::Goal { message_bits: 1, max_norm2: 3.0, log2_p_fail: -64.0, modulus_switch };
 /// let set = ParameterSet::named("MESSAGE_1_2M64", SecurityPolicy::Require128Bits)?;
 /// let p_fail = noise::log2_p_fail(&set, KeyOrder::Big, goal.message_bits, goal.max_norm2);
 /// assert!(p_fail <= goal.log2_p_fail);
@@ -29,6 +31,8 @@ pub struct Goal {
     pub max_norm2: f64,
     /// log2 of the greatest failure probability of one bootstrap of such a combination, in the `Big` order.
     pub log2_p_fail: f64,
+    /// The modulus switch of the set.
+    pub modulus_switch: ModulusSwitch,
 }
 
 /// k·N searched: below, 64-bit GLWE noise is too wide for any goal; above, keys exceed the memory of a workstation.
@@ -46,7 +50,8 @@ const MAX_KS_LEVELS: usize = 12;
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// let goal = search::Goal { message_bits: 1, max_norm2: 3.0, log2_p_fail: -64.0 };
+/// let modulus_switch = ModulusSwitch::Plain;
+/// let goal = search::Goal { message_bits: 1, max_norm2: 3.0, log2_p_fail: -64.0, modulus_switch };
 /// let found = search::cheapest("MESSAGE_1_2M64", goal).ok_or("no set meets the goal")?;
 /// let named = ParameterSet::named("MESSAGE_1_2M64", SecurityPolicy::Require128Bits)?;
 /// assert_eq!(&found, named.spec());
@@ -73,6 +78,7 @@ pub fn cheapest(name: &str, goal: Goal) -> Option<ParameterSpec> {
                 ks: Decomposition::new(1, 1),
                 message_bits: goal.message_bits,
                 max_norm2: goal.max_norm2,
+                modulus_switch: goal.modulus_switch,
             };
             search_gadgets(base, goal, &mut best);
         }
@@ -82,7 +88,8 @@ pub fn cheapest(name: &str, goal: Goal) -> Option<ParameterSpec> {
 
 /// Searches n and both gadgets for one k and N.
 fn search_gadgets(mut spec: ParameterSpec, goal: Goal, best: &mut Option<(f64, ParameterSpec)>) {
-    let allowed = noise::largest_phase_index_variance(spec.polynomial_size, goal.message_bits, goal.log2_p_fail);
+    let allowed =
+        noise::largest_lookup_variance(goal.modulus_switch, spec.polynomial_size, goal.message_bits, goal.log2_p_fail);
     let keyswitches = keyswitch_table(&mut spec);
     let fresh = noise::fresh_variance(&spec, KeyOrder::Big);
     for level in 1..=MAX_PBS_LEVELS {

@@ -3,6 +3,7 @@
 use ciphermill_lattice::{NoiseDistribution, PolynomialSize};
 
 use crate::dimension::{Decomposition, GlweDimension, LweDimension};
+use crate::modulus_switch::ModulusSwitch;
 use crate::parameters::search::Goal;
 use crate::parameters::{ParameterSpec, TorusWidth, smallest_noise};
 
@@ -29,11 +30,11 @@ pub const TEST_SMALL_U32: &str = "TEST_SMALL_U32";
 
 macro_rules! recommended_sets {
     ($($name:ident: $bits:literal bits, $p:literal, $n:literal, $k:literal, $size:literal,
-       ($pbs_base:literal, $pbs_levels:literal), ($ks_base:literal, $ks_levels:literal);)*) => {
+       ($pbs_base:literal, $pbs_levels:literal), ($ks_base:literal, $ks_levels:literal), $switch:ident;)*) => {
         $(
             #[doc = concat!(
                 "Messages of ", stringify!($bits), " bits and a padding bit, failure at most 2^", stringify!($p),
-                ": n=", stringify!($n), ", k=", stringify!($k), ", N=", stringify!($size), "."
+                ": n=", stringify!($n), ", k=", stringify!($k), ", N=", stringify!($size), ", ", stringify!($switch), " modulus switch."
             )]
             pub const $name: &str = stringify!($name);
         )*
@@ -60,23 +61,31 @@ macro_rules! recommended_sets {
             polynomial_size: $size,
             pbs: Decomposition::new($pbs_base, $pbs_levels),
             ks: Decomposition::new($ks_base, $ks_levels),
+            modulus_switch: ModulusSwitch::$switch,
         }),*];
     };
 }
 
 // The output of the example `choose_parameters`, which the test `recommended_sets_are_the_cheapest` repeats.
-// name: message bits, log2 of the greatest failure probability, n, k, N, (B, l) of the bootstrap, (B, t) of the key switch
+// name: message bits, log2 of the greatest failure probability, n, k, N, (B, l) of the bootstrap, (B, t) of the key
+// switch, modulus switch
 recommended_sets! {
-    MESSAGE_1_2M64: 1 bits, -64, 668, 3, 512, (17, 1), (3, 4);
-    MESSAGE_2_2M64: 2 bits, -64, 748, 2, 1024, (19, 1), (4, 3);
-    MESSAGE_3_2M64: 3 bits, -64, 858, 2, 1024, (22, 1), (5, 3);
-    MESSAGE_4_2M64: 4 bits, -64, 836, 1, 2048, (22, 1), (3, 5);
-    MESSAGE_5_2M64: 5 bits, -64, 904, 1, 4096, (13, 2), (3, 6);
-    MESSAGE_6_2M64: 6 bits, -64, 978, 1, 8192, (14, 2), (3, 6);
-    MESSAGE_1_2M128: 1 bits, -128, 736, 3, 512, (17, 1), (4, 3);
-    MESSAGE_2_2M128: 2 bits, -128, 784, 2, 1024, (20, 1), (4, 3);
-    MESSAGE_3_2M128: 3 bits, -128, 788, 1, 2048, (22, 1), (3, 5);
-    MESSAGE_4_2M128: 4 bits, -128, 888, 1, 4096, (22, 1), (4, 4);
+    MESSAGE_1_2M64: 1 bits, -64, 668, 3, 512, (17, 1), (3, 4), Plain;
+    MESSAGE_2_2M64: 2 bits, -64, 748, 2, 1024, (19, 1), (4, 3), Plain;
+    MESSAGE_3_2M64: 3 bits, -64, 858, 2, 1024, (22, 1), (5, 3), Plain;
+    MESSAGE_4_2M64: 4 bits, -64, 836, 1, 2048, (22, 1), (3, 5), Plain;
+    MESSAGE_5_2M64: 5 bits, -64, 904, 1, 4096, (13, 2), (3, 6), Plain;
+    MESSAGE_6_2M64: 6 bits, -64, 978, 1, 8192, (14, 2), (3, 6), Plain;
+    MESSAGE_2_CENTRED_2M64: 2 bits, -64, 750, 3, 512, (17, 1), (3, 4), Centred;
+    MESSAGE_5_CENTRED_2M64: 5 bits, -64, 972, 1, 4096, (23, 1), (4, 4), Centred;
+    MESSAGE_1_2M128: 1 bits, -128, 736, 3, 512, (17, 1), (4, 3), Plain;
+    MESSAGE_2_2M128: 2 bits, -128, 784, 2, 1024, (20, 1), (4, 3), Plain;
+    MESSAGE_3_2M128: 3 bits, -128, 788, 1, 2048, (22, 1), (3, 5), Plain;
+    MESSAGE_4_2M128: 4 bits, -128, 888, 1, 4096, (22, 1), (4, 4), Plain;
+    MESSAGE_3_CENTRED_2M128: 3 bits, -128, 884, 2, 1024, (23, 1), (5, 3), Centred;
+    MESSAGE_4_CENTRED_2M128: 4 bits, -128, 898, 1, 2048, (23, 1), (4, 4), Centred;
+    MESSAGE_5_CENTRED_2M128: 5 bits, -128, 930, 1, 4096, (13, 2), (3, 6), Centred;
+    MESSAGE_6_CENTRED_2M128: 6 bits, -128, 1048, 1, 8192, (14, 2), (4, 5), Centred;
 }
 
 /// One recommended set: the result of the search for its goal. Noises follow from the dimensions.
@@ -89,6 +98,7 @@ struct Recommended {
     polynomial_size: usize,
     pbs: Decomposition,
     ks: Decomposition,
+    modulus_switch: ModulusSwitch,
 }
 
 impl Recommended {
@@ -112,11 +122,12 @@ impl Recommended {
             ks: self.ks,
             message_bits: self.message_bits,
             max_norm2: self.max_norm2(),
+            modulus_switch: self.modulus_switch,
         })
     }
 }
 
-/// The recommended set for messages of `message_bits` bits: failure at most 2^−128 up to 4 bits, 2^−64 for 5 and 6.
+/// The recommended set for messages of `message_bits` bits, 1 to 6: failure at most 2^−128.
 ///
 /// # Example
 /// ```
@@ -140,7 +151,12 @@ pub fn recommended(message_bits: u32) -> Option<&'static str> {
 /// ```
 pub fn recommended_goals() -> impl Iterator<Item = (&'static str, Goal)> {
     RECOMMENDED.iter().map(|set| {
-        let goal = Goal { message_bits: set.message_bits, max_norm2: set.max_norm2(), log2_p_fail: set.log2_p_fail };
+        let goal = Goal {
+            message_bits: set.message_bits,
+            max_norm2: set.max_norm2(),
+            log2_p_fail: set.log2_p_fail,
+            modulus_switch: set.modulus_switch,
+        };
         (set.name, goal)
     })
 }
@@ -159,6 +175,7 @@ fn paper(name: &str, lwe_dimension: usize) -> Option<ParameterSpec> {
         ks: Decomposition::new(3, 7),
         message_bits: 4,
         max_norm2: 1.0,
+        modulus_switch: ModulusSwitch::Plain,
     })
 }
 
@@ -184,6 +201,7 @@ pub(crate) fn spec(name: &str) -> Option<ParameterSpec> {
             ks: Decomposition::new(3, 7),
             message_bits: 4,
             max_norm2: 2.0,
+            modulus_switch: ModulusSwitch::Plain,
         }),
         TEST_SMALL_U32 => Some(ParameterSpec {
             name: name.to_owned(),
@@ -197,6 +215,7 @@ pub(crate) fn spec(name: &str) -> Option<ParameterSpec> {
             ks: Decomposition::new(3, 7),
             message_bits: 3,
             max_norm2: 1.0,
+            modulus_switch: ModulusSwitch::Plain,
         }),
         _ => RECOMMENDED.iter().find(|set| set.name == name)?.spec(),
     }

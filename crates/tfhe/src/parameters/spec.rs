@@ -10,6 +10,7 @@ use crate::dimension::{
 };
 use crate::error::{TfheError, require_range};
 use crate::ggsw_shape::GgswShape;
+use crate::modulus_switch::ModulusSwitch;
 use crate::parameters::error::ParameterError;
 
 /// Longest name of a parameter set, in bytes.
@@ -127,7 +128,18 @@ pub struct ParameterSpec {
     pub message_bits: u32,
     /// Greatest 2-norm of an integer linear combination of bootstrapped ciphertexts before the next bootstrap.
     pub max_norm2: f64,
+    /// The modulus switch before a blind rotation.
+    pub modulus_switch: ModulusSwitch,
 }
+
+/// Version of the bodies that hold a parameter set with the plain modulus switch.
+const PLAIN_VERSION: u16 = 1;
+
+/// Version of the bodies that hold a parameter set with another modulus switch.
+const SWITCH_VERSION: u16 = 2;
+
+/// Versions of the bodies that hold a parameter set.
+pub(crate) const PARAMETER_VERSIONS: std::ops::RangeInclusive<u16> = PLAIN_VERSION..=SWITCH_VERSION;
 
 impl ParameterSpec {
     /// k·N, the dimension of LWE ciphertexts under the big key.
@@ -168,6 +180,14 @@ impl ParameterSpec {
         }
     }
 
+    /// Version of a body that holds this parameter set. Sets with the plain switch keep the bytes of version 1.
+    pub(crate) fn body_version(&self) -> u16 {
+        match self.modulus_switch {
+            ModulusSwitch::Plain => PLAIN_VERSION,
+            ModulusSwitch::Centred => SWITCH_VERSION,
+        }
+    }
+
     pub(crate) fn encode(&self, out: &mut Encoder) {
         out.u8(self.name.len() as u8).bytes(self.name.as_bytes());
         out.u8(self.torus.bits() as u8);
@@ -182,10 +202,13 @@ impl ParameterSpec {
             out.u8(gadget.base_log.0 as u8).u8(gadget.level_count.0 as u8);
         }
         out.u8(self.message_bits as u8).f64(self.max_norm2);
+        if self.body_version() == SWITCH_VERSION {
+            out.u8(self.modulus_switch.code());
+        }
     }
 
-    /// Reads the fields; [`ParameterSet::new`] judges them.
-    pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<Self, TfheError> {
+    /// Reads the fields of a body of this version; [`ParameterSet::new`] judges them.
+    pub(crate) fn decode(input: &mut Decoder<'_>, version: u16) -> Result<Self, TfheError> {
         let len = usize::from(input.u8()?);
         require_range("length of the parameter set's name", len as u64, 1, MAX_NAME_LEN as u64)?;
         let name = String::from_utf8_lossy(input.bytes(len)?).into_owned();
@@ -225,6 +248,16 @@ impl ParameterSpec {
         let (pbs, ks) = (gadget()?, gadget()?);
         let message_bits = u32::from(input.u8()?);
         let max_norm2 = input.f64()?;
+        let modulus_switch = match version {
+            PLAIN_VERSION => ModulusSwitch::Plain,
+            // A set with the plain switch has version 1, so that a set has one form.
+            _ => match input.u8()? {
+                1 => ModulusSwitch::Centred,
+                given => {
+                    return Err(TfheError::Field { what: "modulus switch", given: u64::from(given), min: 1, max: 1 });
+                }
+            },
+        };
         Ok(Self {
             name,
             torus,
@@ -237,6 +270,7 @@ impl ParameterSpec {
             ks,
             message_bits,
             max_norm2,
+            modulus_switch,
         })
     }
 }

@@ -1,0 +1,85 @@
+//! Failure probabilities of table look-ups, by the modulus switch of a parameter set.
+//!
+//! A table has whole exponents, so a message owns the phases between two of their edges. With the plain switch both
+//! edges of a message lie half an index below the middle between two places; with the centred one they lie in the
+//! middle, if each message has an even number of indices.
+
+use super::{half_index, log2_p_index, log2_p_table, log2_sum, log2_tails};
+use crate::dimension::PolynomialSize;
+use crate::encoding::Encoding;
+use crate::modulus_switch::ModulusSwitch;
+use crate::parameters::ParameterSpec;
+
+/// log2 of the probability that a phase of this variance ([`phase_index_variance`](super::phase_index_variance)) is
+/// looked up as another message of `encoding`.
+///
+/// The figure is a bound. It is exact for the centred modulus switch and a power of two of places below 2N.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let variance = noise::phase_index_variance(&parameters, KeyOrder::Big, 0.0);
+/// let centred = ParameterSpec { modulus_switch: ModulusSwitch::Centred, ..parameters.spec().clone() };
+/// let smaller = noise::phase_index_variance(&centred, KeyOrder::Big, 0.0);
+/// // The centred switch adds less noise and centres the table's edges.
+/// let [plain, centred] =
+///     [(parameters.spec(), variance), (&centred, smaller)].map(|(s, v)| noise::log2_p_lookup(s, &encoding, v));
+/// assert!(centred < plain);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn log2_p_lookup(spec: &ParameterSpec, encoding: &Encoding, variance: f64) -> f64 {
+    match spec.modulus_switch {
+        ModulusSwitch::Plain => log2_p_table(encoding, spec.polynomial_size, variance),
+        ModulusSwitch::Centred => log2_p_centred(encoding.places(), spec.polynomial_size, variance),
+    }
+}
+
+/// log2 of the probability that a phase of this variance is looked up as another of 2^`message_bits` messages with a
+/// padding bit.
+pub(crate) fn log2_p_message(switch: ModulusSwitch, size: PolynomialSize, message_bits: u32, variance: f64) -> f64 {
+    match switch {
+        ModulusSwitch::Plain => log2_p_index(size, message_bits, variance),
+        ModulusSwitch::Centred => log2_p_centred(2 << message_bits, size, variance),
+    }
+}
+
+/// If the 2N indices do not give each place an even number of them, one edge may lie up to an index nearer to the place.
+fn log2_p_centred(places: u64, size: PolynomialSize, variance: f64) -> f64 {
+    let even = (size.get() as u64).is_multiple_of(places);
+    let far = 0.5 / places as f64;
+    let near = if even { far } else { far - 2.0 * half_index(size) };
+    log2_sum(log2_tails(near, variance), log2_tails(far, variance)) - 1.0
+}
+
+/// The distance by which the edge of a sign table may lie nearer to a place than the change of sign.
+pub(crate) fn sign_edge(spec: &ParameterSpec) -> f64 {
+    match spec.modulus_switch {
+        ModulusSwitch::Plain => half_index(spec.polynomial_size),
+        ModulusSwitch::Centred => 0.0,
+    }
+}
+
+/// The largest variance with which `log2_p_of` is at most `log2_p` (below 0).
+pub(super) fn largest_variance(log2_p: f64, log2_p_of: impl Fn(f64) -> f64) -> f64 {
+    // The probability grows with the variance, so halving the interval of its logarithm finds the bound from below.
+    let (mut low, mut high) = (-140.0f64, 0.0f64);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if log2_p_of(middle.exp2()) <= log2_p {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low.exp2()
+}
+
+/// The largest variance with which a look-up among 2^`message_bits` messages fails with probability 2^`log2_p` at most.
+pub(crate) fn largest_lookup_variance(
+    switch: ModulusSwitch,
+    size: PolynomialSize,
+    message_bits: u32,
+    log2_p: f64,
+) -> f64 {
+    largest_variance(log2_p, |variance| log2_p_message(switch, size, message_bits, variance))
+}

@@ -1,0 +1,188 @@
+//! Counted failures at raised noise against the predicted probabilities.
+
+use ciphermill_lattice::{Csprng, NoiseDistribution};
+use ciphermill_tfhe::ciphertext::LweElements;
+use ciphermill_tfhe::dimension::LweDimension;
+use ciphermill_tfhe::parameters::TEST_SMALL_U64;
+use ciphermill_tfhe::{
+    Backend, BootstrapJob, Ciphertext, ClientKey, Encoding, KeyForm, KeyOrder, ModulusSwitch, ParameterSet,
+    ParameterSpec, TestVector, noise,
+};
+
+use super::Extent;
+use super::samples::SWITCHES;
+use crate::support::{INSECURE, Keys, Seed};
+
+/// Standard deviations of a count: a wrong alarm in fewer than 10^−6 of the checks.
+const DEVIATIONS: f64 = 5.0;
+
+/// The counts of a check that cost no bootstrap, and of the bootstraps in the evidence.
+const DECRYPTIONS: usize = 20_000;
+
+/// Whether a count agrees with a probability.
+fn agrees(failures: usize, count: usize, p: f64) -> bool {
+    let expected = count as f64 * p;
+    (failures as f64 - expected).abs() <= DEVIATIONS * (expected * (1.0 - p)).sqrt()
+}
+
+/// Demands agreement with the probability at `variance`, and disagreement with those at half and twice of it.
+fn check(what: &str, failures: usize, count: usize, variance: f64, p_of: impl Fn(f64) -> f64) {
+    let p = |factor: f64| p_of(factor * variance).exp2();
+    println!("{what}: {failures} of {count} fail, predicted are {:.1}", p(1.0) * count as f64);
+    assert!(agrees(failures, count, p(1.0)), "{what}: {failures} of {count}, predicted is {:.4}", p(1.0));
+    for factor in [0.5, 2.0] {
+        assert!(!agrees(failures, count, p(factor)), "{what}: {factor} of the variance passes");
+    }
+    let share = failures as f64 / count as f64;
+    super::record(what, &[("decryptions", count as f64), ("failure_share", share), ("predicted_share", p(1.0))]);
+}
+
+/// The variance at which `log2_p_of` is `p`.
+fn variance_of(p: f64, log2_p_of: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (-80.0f64, 0.0f64);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if log2_p_of(middle.exp2()) < p.log2() { low = middle } else { high = middle }
+    }
+    low.exp2()
+}
+
+fn gaussian(variance: f64) -> NoiseDistribution {
+    NoiseDistribution::Gaussian { std_dev: variance.sqrt() }
+}
+
+/// An encryption of a message with other noise than the set's.
+fn encrypt(client: &ClientKey, place: u64, order: KeyOrder, noise: NoiseDistribution, rng: &mut Csprng) -> Ciphertext {
+    let elements = match order {
+        KeyOrder::Small => {
+            let key = client.lwe_secret_key();
+            LweElements::U32(key.encrypt((place >> 32) as u32, noise, rng).expect("a valid noise"))
+        }
+        KeyOrder::Big => {
+            let key = client.glwe_secret_key().to_lwe_secret_key();
+            LweElements::U64(key.encrypt(place, noise, rng).expect("a valid noise"))
+        }
+    };
+    Ciphertext::new(client.tag(), order, elements)
+}
+
+fn variant(switch: ModulusSwitch, change: impl FnOnce(&mut ParameterSpec)) -> ParameterSet {
+    let mut spec = ParameterSet::named(TEST_SMALL_U64, INSECURE).expect("a named set").spec().clone();
+    spec.name = format!("{switch}");
+    spec.modulus_switch = switch;
+    change(&mut spec);
+    ParameterSet::new(spec, INSECURE).expect("admissible")
+}
+
+/// 20,000 decryptions of fresh encryptions whose noise is raised to a failure in 50.
+#[test]
+fn decryptions_fail_as_predicted() {
+    let seed = Seed::fresh();
+    let set = variant(ModulusSwitch::Plain, |_| ());
+    let client = ClientKey::generate(&set, &seed.secret(0));
+    let encoding = Encoding::unsigned(4, true).expect("few bits");
+    let p_of = |variance| noise::log2_p_wrong(&encoding, variance);
+    let variance = variance_of(0.02, p_of);
+    for (stream, order) in [KeyOrder::Small, KeyOrder::Big].into_iter().enumerate() {
+        let mut rng = Csprng::from_secret(&seed.secret(1), stream as u64);
+        let wrong = |m: &i64| {
+            let place = encoding.encode(*m).expect("in range");
+            let ciphertext = encrypt(&client, place, order, gaussian(variance), &mut rng);
+            client.decrypt(&encoding, &ciphertext).ok() != Some(*m)
+        };
+        let failures = (0..DECRYPTIONS as i64).map(|i| i % 16).filter(wrong).count();
+        check(&format!("decryption, {order}"), failures, DECRYPTIONS, variance, p_of);
+    }
+}
+
+/// The table's entry at the phase index of the exponents, as blind rotation finds it.
+fn looked_up(client: &ClientKey, table: &TestVector, switch: ModulusSwitch, input: &Ciphertext) -> u64 {
+    let (LweElements::U32(small), TestVector::U64(table)) = (input.elements(), table) else { panic!("other widths") };
+    let size = client.parameters().polynomial_size;
+    let log_step = 31 - size.get().trailing_zeros();
+    let exponents = switch.exponents(small.elements(), size);
+    let switched = exponents.iter().map(|&e| (e as u32) << log_step).collect();
+    let switched = ciphermill_tfhe::lwe::LweCiphertext::from_elements(switched);
+    let index = (client.lwe_secret_key().decrypt_phase(&switched).expect("its key") >> log_step) as usize;
+    match index.checked_sub(size.get()) {
+        None => table.body()[index],
+        Some(beyond) => table.body()[beyond].wrapping_neg(),
+    }
+}
+
+/// Look-ups in a table of two or four indices per message, where the modulus switch is the only noise, over 20 keys: the edges of the
+/// table matter as much as the variance. The figure of the centred switch is exact. That of the plain switch counts the
+/// body's rounding as noise, which at n = 16 is 1/9 of the variance, though the edges account for it: a bound.
+#[test]
+fn look_ups_fail_as_predicted_at_the_tables_edges() {
+    let seed = Seed::fresh();
+    for (switch, bits) in [(ModulusSwitch::Centred, 9), (ModulusSwitch::Plain, 8)] {
+        let set = variant(switch, |spec| {
+            spec.lwe_dimension = LweDimension(16);
+            spec.lwe_noise = gaussian((-60f64).exp2());
+            spec.message_bits = bits;
+        });
+        let encoding = Encoding::unsigned(bits, true).expect("few bits");
+        let table = set.test_vector(&encoding, &encoding, |m| m).expect("the identity");
+        let mut failures = 0;
+        for key in 0..20 {
+            let client = ClientKey::generate(&set, &seed.secret(key));
+            let mut rng = Csprng::from_secret(&seed.secret(100 + key), 0);
+            for i in 0..DECRYPTIONS as i64 / 20 {
+                let message = i * 37 % (1 << bits);
+                let place = encoding.encode(message).expect("in range");
+                let input = encrypt(&client, place, KeyOrder::Small, set.lwe_noise, &mut rng);
+                failures += usize::from(looked_up(&client, &table, switch, &input) != place);
+            }
+        }
+        let p_of = |variance| noise::log2_p_lookup(set.spec(), &encoding, variance);
+        let variance = noise::phase_index_variance(set.spec(), KeyOrder::Small, (-60f64).exp2());
+        match switch {
+            ModulusSwitch::Centred => check("centred look-up at the edges", failures, DECRYPTIONS, variance, p_of),
+            ModulusSwitch::Plain => {
+                let step = 0.5 / set.polynomial_size.get() as f64;
+                let without = variance - step * step / 12.0;
+                let exact = noise::log2_p_index(set.polynomial_size, bits, without).exp2();
+                assert!(agrees(failures, DECRYPTIONS, exact), "{failures} of {DECRYPTIONS}, predicted is {exact:.4}");
+                let bound = noise::log2_p_fail(set.spec(), KeyOrder::Small, bits, 1.0).exp2();
+                assert!(exact < bound && bound < 1.5 * exact, "{exact} {bound}");
+            }
+        }
+    }
+}
+
+/// Whole bootstraps of inputs whose noise is raised, in both orders and with both switches.
+#[test]
+fn bootstraps_fail_as_predicted() {
+    let (count, p) = match Extent::of_this_run() {
+        Extent::Quick => (600, 0.1),
+        Extent::Full => (DECRYPTIONS, 0.02),
+    };
+    let seed = Seed::fresh();
+    for switch in SWITCHES {
+        let set = variant(switch, |_| ());
+        let encoding = Encoding::unsigned(set.message_bits, true).expect("few bits");
+        let keys = Keys::generate(&set, KeyForm::Seeded, seed, 0);
+        let server = keys.load(Backend::Fft);
+        let table = set.test_vector(&encoding, &encoding, |m| m).expect("the identity");
+        for (stream, order) in [KeyOrder::Small, KeyOrder::Big].into_iter().enumerate() {
+            let p_of = |variance| match switch {
+                ModulusSwitch::Plain => noise::log2_p_index(set.polynomial_size, set.message_bits, variance),
+                ModulusSwitch::Centred => noise::log2_p_lookup(set.spec(), &encoding, variance),
+            };
+            let variance = variance_of(p, p_of);
+            let raised = gaussian(variance - noise::phase_index_variance(set.spec(), order, 0.0));
+            let mut rng = Csprng::from_secret(&seed.secret(9), stream as u64);
+            let messages: Vec<i64> = (0..count as i64).map(|i| i % 16).collect();
+            let mut inputs = messages
+                .iter()
+                .map(|&m| encrypt(&keys.client, encoding.encode(m).expect("in range"), order, raised, &mut rng));
+            let inputs: Vec<Ciphertext> = inputs.by_ref().collect();
+            let jobs: Vec<_> = inputs.iter().map(|input| BootstrapJob { input, test_vector: &table }).collect();
+            let outputs = server.bootstrap_batch(&jobs).expect("its key");
+            let wrong = |(m, output): &(&i64, &Ciphertext)| keys.client.decrypt(&encoding, output).ok() != Some(**m);
+            let failures = messages.iter().zip(&outputs).filter(wrong).count();
+            check(&format!("bootstrap, {order}, {switch}"), failures, count, variance, p_of);
+        }
+    }
+}
