@@ -172,7 +172,8 @@ fn bootstraps_fail_as_predicted() {
             };
             let variance = variance_of(p, p_of);
             let raised = gaussian(variance - noise::phase_index_variance(set.spec(), order, 0.0));
-            let mut rng = Csprng::from_secret(&seed.secret(9), stream as u64);
+            let mut rng =
+                Csprng::from_secret(&seed.secret(9), 2 * stream as u64 + u64::from(switch == ModulusSwitch::Plain));
             let messages: Vec<i64> = (0..count as i64).map(|i| i % 16).collect();
             let mut inputs = messages
                 .iter()
