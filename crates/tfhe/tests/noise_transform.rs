@@ -24,11 +24,11 @@ fn coefficient<T: Torus>(digits: &[i64], torus: &[T], h: usize) -> T {
     low.fold(T::ZERO, sum).wrapping_sub(high.fold(T::ZERO, sum))
 }
 
-/// Mean square error, relative to the torus, of the FFT's external product of uniform ciphertexts, with the spectra in
-/// `word`.
-pub(crate) fn measured_variance<T: BackendTorus>(isa: Isa, shape: GgswShape, word: PackedWord) -> f64 {
+/// Mean square error, relative to the torus, of the FFT's external product of uniform ciphertexts from a stream of
+/// randomness, with the spectra in `word`.
+pub(crate) fn measured_variance<T: BackendTorus>(isa: Isa, shape: GgswShape, word: PackedWord, stream: u64) -> f64 {
     let (k, size, gadget) = (shape.glwe_dimension.0, shape.polynomial_size.get(), shape.decomposition);
-    let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([17; 32]), size as u64);
+    let mut rng = Csprng::from_secret(&SecretSeed::from_bytes([17; 32]), size as u64 + (stream << 32));
     let mut rows = vec![T::ZERO; shape.len()];
     let mut glwe = vec![T::ZERO; shape.row_len()];
     T::fill_random(&mut rng, &mut rows);
@@ -82,7 +82,7 @@ fn fft_error_factor_holds() {
             decomposition: gadget,
         };
         for isa in Isa::available() {
-            let measured = measured_variance::<u64>(isa, shape, PackedWord::Float64);
+            let measured = measured_variance::<u64>(isa, shape, PackedWord::Float64, 0);
             let unit = noise::fft_product_variance(GlweDimension(k), size, gadget, 1.0);
             let factor = (measured / unit).sqrt();
             let case = format!("{isa}, k {k}, N {size}, B 2^{base_log}, l {levels}");
