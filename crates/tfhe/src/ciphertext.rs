@@ -2,6 +2,7 @@
 
 pub use ciphermill_lattice::KeyTag;
 
+use crate::bounds::{Bounds, TableEncodings};
 use crate::dimension::LweDimension;
 use crate::error::{TfheError, require_equal};
 use crate::glwe::GlweCiphertext;
@@ -45,23 +46,46 @@ pub struct Ciphertext {
     key_tag: KeyTag,
     choice: KeyOrder,
     elements: LweElements,
+    bounds: Bounds,
 }
 
 impl Ciphertext {
-    /// Labels LWE elements.
+    /// Labels LWE elements, of whose message and noise nothing is known ([`Bounds::UNKNOWN`]).
     ///
     /// # Example
     /// ```
     #[doc = include_str!("example.txt")]
     /// let same = Ciphertext::new(three.key_tag(), three.choice(), three.elements().clone());
-    /// assert_eq!(same, three);
+    /// assert_eq!(same.with_bounds(three.bounds()), three);
     /// // The client refuses a ciphertext of another key set.
     /// let other = Ciphertext::new(KeyTag(!client.tag().0), three.choice(), three.elements().clone());
     /// assert!(client.decrypt(&encoding, &other).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(key_tag: KeyTag, choice: KeyOrder, elements: LweElements) -> Self {
-        Self { key_tag, choice, elements }
+        Self { key_tag, choice, elements, bounds: Bounds::UNKNOWN }
+    }
+
+    /// The same with other bounds.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// // A narrower range than that of the encoding, where the message is known to lie in it.
+    /// let narrow = Some(MessageRange::new(encoding.places(), 0, 3)?);
+    /// let three = three.clone().with_bounds(three.bounds().with_range(narrow));
+    /// assert_eq!(three.bounds().range(), narrow);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_bounds(self, bounds: Bounds) -> Self {
+        Self { bounds, ..self }
+    }
+
+    /// The stated range of the message and bound on the noise. Only the maker of the ciphertext can vouch for them.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
     }
 
     /// The key set.
@@ -115,10 +139,12 @@ impl Ciphertext {
     pub fn add_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
         self.check(rhs)?;
         match (&mut self.elements, &rhs.elements) {
-            (LweElements::U32(l), LweElements::U32(r)) => l.add_assign(r),
-            (LweElements::U64(l), LweElements::U64(r)) => l.add_assign(r),
-            _ => Err(width_mismatch(rhs.torus(), self.torus())),
+            (LweElements::U32(l), LweElements::U32(r)) => l.add_assign(r)?,
+            (LweElements::U64(l), LweElements::U64(r)) => l.add_assign(r)?,
+            _ => return Err(width_mismatch(rhs.torus(), self.torus())),
         }
+        self.bounds = self.bounds.add(&rhs.bounds);
+        Ok(())
     }
 
     /// Homomorphic subtraction: messages subtract, noise variances add.
@@ -137,10 +163,12 @@ impl Ciphertext {
     pub fn sub_assign(&mut self, rhs: &Self) -> Result<(), TfheError> {
         self.check(rhs)?;
         match (&mut self.elements, &rhs.elements) {
-            (LweElements::U32(l), LweElements::U32(r)) => l.sub_assign(r),
-            (LweElements::U64(l), LweElements::U64(r)) => l.sub_assign(r),
-            _ => Err(width_mismatch(rhs.torus(), self.torus())),
+            (LweElements::U32(l), LweElements::U32(r)) => l.sub_assign(r)?,
+            (LweElements::U64(l), LweElements::U64(r)) => l.sub_assign(r)?,
+            _ => return Err(width_mismatch(rhs.torus(), self.torus())),
         }
+        self.bounds = self.bounds.sub(&rhs.bounds);
+        Ok(())
     }
 
     /// Homomorphic multiplication by an integer v; the noise variance grows by v².
@@ -158,6 +186,7 @@ impl Ciphertext {
             LweElements::U32(c) => c.scalar_mul_assign(value),
             LweElements::U64(c) => c.scalar_mul_assign(value),
         }
+        self.bounds = self.bounds.scale(value);
     }
 
     fn check(&self, rhs: &Self) -> Result<(), TfheError> {
@@ -183,7 +212,17 @@ pub(crate) fn width_mismatch(given: TorusWidth, expected: TorusWidth) -> TfheErr
     }
 }
 
-/// A test vector of either width: a GLWE ciphertext, usually noiseless.
+/// GLWE coefficients of either width.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TestVectorElements {
+    /// For 32-bit sets.
+    U32(GlweCiphertext<u32>),
+    /// For 64-bit sets.
+    U64(GlweCiphertext<u64>),
+}
+
+/// A test vector of either width: a GLWE ciphertext, usually noiseless, and the encodings of the function that it
+/// tabulates.
 ///
 /// # Example
 /// ```
@@ -193,19 +232,44 @@ pub(crate) fn width_mismatch(given: TorusWidth, expected: TorusWidth) -> TfheErr
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TestVector {
-    /// For 32-bit sets.
-    U32(GlweCiphertext<u32>),
-    /// For 64-bit sets.
-    U64(GlweCiphertext<u64>),
+pub struct TestVector {
+    elements: TestVectorElements,
+    encodings: Option<TableEncodings>,
 }
 
 impl TestVector {
+    /// Labels GLWE coefficients with the encodings of their function, if they are known. [`Table::of`](crate::Table::of)
+    /// checks the label.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let same = TestVector::new(square.elements().clone(), square.encodings());
+    /// assert_eq!(same, square);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn new(elements: TestVectorElements, encodings: Option<TableEncodings>) -> Self {
+        Self { elements, encodings }
+    }
+
+    /// The GLWE ciphertext.
+    #[must_use]
+    pub fn elements(&self) -> &TestVectorElements {
+        &self.elements
+    }
+
+    /// The stated encodings of arguments and values; `None` if none are stated.
+    #[must_use]
+    pub fn encodings(&self) -> Option<TableEncodings> {
+        self.encodings
+    }
+
     /// Width of its coefficients.
     pub fn torus(&self) -> TorusWidth {
-        match self {
-            TestVector::U32(_) => TorusWidth::U32,
-            TestVector::U64(_) => TorusWidth::U64,
+        match self.elements {
+            TestVectorElements::U32(_) => TorusWidth::U32,
+            TestVectorElements::U64(_) => TorusWidth::U64,
         }
     }
 }

@@ -6,16 +6,19 @@ use ciphermill_lattice::rng::{Csprng, RngError};
 use ciphermill_lattice::{PublicSeed, SecretSeed, Torus};
 use rayon::prelude::*;
 
-use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
+use crate::bounds::{Bounds, TableEncodings};
+use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector, TestVectorElements};
 use crate::elements::write_elements;
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, EncodingError};
 use crate::error::{TfheError, require_equal};
 use crate::ggsw::{GgswEncryptor, expand_masks};
 use crate::glwe::GlweSecretKey;
 use crate::keyswitch::SeededLweKeyswitchKey;
 use crate::lwe::{LweCiphertext, LweSecretKey};
+use crate::noise;
 use crate::parameters::{KeyOrder, ParameterSet, TorusWidth};
 use crate::progress::Progress;
+use crate::range::MessageRange;
 use crate::server_key::{KeyForm, KeyHeader, KeyKind};
 use crate::test_vector::test_vector;
 
@@ -138,7 +141,8 @@ impl ClientKey {
         &self.glwe
     }
 
-    /// Encrypts a message under the chosen key with randomness from `rng`.
+    /// Encrypts a message under the chosen key with randomness from `rng`. The ciphertext states the encoding: every one of
+    /// its messages is possible.
     ///
     /// # Errors
     /// If the message is not one of the encoding.
@@ -157,7 +161,36 @@ impl ClientKey {
         choice: KeyOrder,
         rng: &mut Csprng,
     ) -> Result<Ciphertext, TfheError> {
-        self.encrypt_phase(encoding.encode::<u64>(message)?, choice, rng)
+        self.encrypt_phase(encoding.encode::<u64>(message)?, choice, rng, Some(MessageRange::of(encoding)))
+    }
+
+    /// Encrypts a message that is known to lie in `range`, a part of an encoding. A server can then do more with the
+    /// ciphertext, for its results stay in a smaller range. The range is public.
+    ///
+    /// # Errors
+    /// [`EncodingError::OutOfRange`](crate::EncodingError::OutOfRange) if the message is not in the range.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let small = MessageRange::new(encoding.places(), 0, 3)?;
+    /// let x = client.encrypt_in(&small, 3, KeyOrder::Big, &mut rng)?;
+    /// assert_eq!(client.decrypt(&encoding, &x)?, 3);
+    /// assert!(client.encrypt_in(&small, 4, KeyOrder::Big, &mut rng).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn encrypt_in(
+        &self,
+        range: &MessageRange,
+        message: i64,
+        choice: KeyOrder,
+        rng: &mut Csprng,
+    ) -> Result<Ciphertext, TfheError> {
+        let (min, max) = (range.min(), range.max());
+        if !(min..=max).contains(&message) {
+            return Err(EncodingError::OutOfRange { given: message, min, max }.into());
+        }
+        self.encrypt_phase(range.encoding().place(message), choice, rng, Some(*range))
     }
 
     /// Encrypts a torus element, left-aligned in 64 bits and rounded to the width of the chosen key.
@@ -166,6 +199,7 @@ impl ClientKey {
         phase: u64,
         choice: KeyOrder,
         rng: &mut Csprng,
+        range: Option<MessageRange>,
     ) -> Result<Ciphertext, TfheError> {
         let p = &self.parameters;
         let elements = match (choice, p.torus) {
@@ -178,13 +212,15 @@ impl ClientKey {
                 LweElements::U64(self.glwe.to_lwe_secret_key().encrypt(phase, p.glwe_noise, rng)?)
             }
         };
-        Ok(Ciphertext::new(self.tag, choice, elements))
+        let bounds = Bounds::UNSTATED.at_least(noise::fresh_variance(p, choice)).with_range(range);
+        Ok(Ciphertext::new(self.tag, choice, elements).with_bounds(bounds))
     }
 
     /// Decrypts to the nearest message.
     ///
     /// # Errors
-    /// If the ciphertext belongs to another key set, or its phase is nearest to no message of the encoding.
+    /// If the ciphertext belongs to another key set, its phase is nearest to no message of the encoding, or it states
+    /// another number of places than the encoding has.
     ///
     /// # Example
     /// ```
@@ -193,6 +229,12 @@ impl ClientKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn decrypt(&self, encoding: &Encoding, ciphertext: &Ciphertext) -> Result<i64, TfheError> {
+        let (given, expected) = (ciphertext.bounds().range().map(|range| range.places()), encoding.places());
+        if let Some(given) = given
+            && given != expected
+        {
+            return Err(TfheError::OtherEncoding { given, expected });
+        }
         Ok(encoding.decode(self.decrypt_phase(ciphertext)?)?)
     }
 
@@ -382,7 +424,8 @@ impl ParameterSet {
             }
             _ => LweElements::U32(LweCiphertext::trivial(encoding.encode(message)?, dimension)),
         };
-        Ok(Ciphertext::new(key_tag, choice, elements))
+        let bounds = Bounds::UNSTATED.at_least(0.0).with_range(Some(MessageRange::of(encoding)));
+        Ok(Ciphertext::new(key_tag, choice, elements).with_bounds(bounds))
     }
 
     /// The test vector of a function from messages of `input` to messages of `output`; see [`test_vector`].
@@ -404,14 +447,12 @@ impl ParameterSet {
         output: &Encoding,
         f: impl Fn(i64) -> i64,
     ) -> Result<TestVector, TfheError> {
-        Ok(match self.torus {
-            TorusWidth::U32 => {
-                TestVector::U32(test_vector(self.glwe_dimension, self.polynomial_size, input, output, f)?)
-            }
-            TorusWidth::U64 => {
-                TestVector::U64(test_vector(self.glwe_dimension, self.polynomial_size, input, output, f)?)
-            }
-        })
+        let (k, n) = (self.glwe_dimension, self.polynomial_size);
+        let elements = match self.torus {
+            TorusWidth::U32 => TestVectorElements::U32(test_vector(k, n, input, output, f)?),
+            TorusWidth::U64 => TestVectorElements::U64(test_vector(k, n, input, output, f)?),
+        };
+        Ok(TestVector::new(elements, Some(TableEncodings { input: *input, output: *output })))
     }
 
     /// Checks that a test vector has this set's sizes.
@@ -429,9 +470,9 @@ impl ParameterSet {
     /// ```
     pub fn check_test_vector(&self, vector: &TestVector) -> Result<(), TfheError> {
         require_equal("torus width of the test vector", vector.torus().bits() as usize, self.torus.bits() as usize)?;
-        let (k, n) = match vector {
-            TestVector::U32(v) => (v.dimension(), v.polynomial_size()),
-            TestVector::U64(v) => (v.dimension(), v.polynomial_size()),
+        let (k, n) = match vector.elements() {
+            TestVectorElements::U32(v) => (v.dimension(), v.polynomial_size()),
+            TestVectorElements::U64(v) => (v.dimension(), v.polynomial_size()),
         };
         require_equal("GLWE dimension of the test vector", k.0, self.glwe_dimension.0)?;
         require_equal("polynomial size of the test vector", n.get(), self.polynomial_size.get())

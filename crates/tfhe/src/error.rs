@@ -7,6 +7,7 @@ use ciphermill_wire::WireError;
 use crate::encoding::EncodingError;
 use crate::engine::KeyPartError;
 use crate::parameters::ParameterError;
+use crate::range::RangeError;
 
 /// Anything that can go wrong in this crate.
 ///
@@ -56,6 +57,26 @@ pub enum TfheError {
         min: u64,
         /// Largest admissible value.
         max: u64,
+    },
+    /// A test vector is not the table of a function between the encodings that it states.
+    #[error("the test vector is not that of a function between its stated encodings; make it again from the function")]
+    NoTable,
+    /// A stated variance is negative or not a number.
+    #[error("the variance {given} is not a bound on noise; use a number from 0, or infinity")]
+    Variance {
+        /// The number.
+        given: f64,
+    },
+    /// An operation has no admissible range of messages.
+    #[error(transparent)]
+    Range(#[from] RangeError),
+    /// A ciphertext is read with another encoding than its own.
+    #[error("the ciphertext has {given} places, the encoding {expected}; use the encoding of its messages")]
+    OtherEncoding {
+        /// Places that the ciphertext states.
+        given: u64,
+        /// Places of the encoding.
+        expected: u64,
     },
     /// The machine has no room for an object.
     #[error("{what} needs {needed} bytes of memory, which this machine does not give; use a smaller parameter set")]

@@ -4,7 +4,7 @@ use ciphermill_lattice::Torus;
 use rayon::prelude::*;
 
 use crate::bootstrap::{BackendTorus, BlindRotation, MAX_LOCKSTEP, Rotation};
-use crate::ciphertext::{Ciphertext, LweElements, TestVector, width_mismatch};
+use crate::ciphertext::{Ciphertext, LweElements, TestVector, TestVectorElements, width_mismatch};
 use crate::engine::BootstrapJob;
 use crate::error::TfheError;
 use crate::glwe::GlweCiphertext;
@@ -30,7 +30,7 @@ macro_rules! width {
             }
 
             fn test_vector(vector: &TestVector) -> Option<&GlweCiphertext<Self>> {
-                if let TestVector::$variant(v) = vector { Some(v) } else { None }
+                if let TestVectorElements::$variant(v) = vector.elements() { Some(v) } else { None }
             }
 
             fn wrap(ciphertext: LweCiphertext<Self>) -> LweElements {
@@ -72,7 +72,8 @@ impl ServerKey {
             LweElements::U32(c) => self.keyswitch.switch_on(self.isa, c)?,
             LweElements::U64(c) => self.keyswitch.switch_on(self.isa, c)?,
         };
-        Ok(Ciphertext::new(self.tag, KeyOrder::Small, LweElements::U32(small)))
+        let bounds = self.parameters.keyswitch_bounds(&input.bounds());
+        Ok(Ciphertext::new(self.tag, KeyOrder::Small, LweElements::U32(small)).with_bounds(bounds))
     }
 
     /// Programmable bootstrapping: a fresh encryption, under the same key choice, of the test vector's value at the
@@ -183,7 +184,8 @@ impl ServerKey {
             TransformedKey::U32(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], threads)?),
             TransformedKey::U64(key) => wrap(rotate_and_extract(&**key, &exponents, &[test_vector], threads)?),
         };
-        Ok(Ciphertext::new(self.tag, KeyOrder::Big, rotated.swap_remove(0)))
+        let bounds = self.parameters.stated_bounds(&input.bounds(), test_vector, KeyOrder::Big);
+        Ok(Ciphertext::new(self.tag, KeyOrder::Big, rotated.swap_remove(0)).with_bounds(bounds))
     }
 
     /// One output per job: several on this thread in one pass over each key, or one on several threads.
@@ -218,11 +220,15 @@ impl ServerKey {
         let rotated = rotate_and_extract(key, &exponents, &vectors, threads)?;
         let to_switch: Vec<&LweCiphertext<T>> = small.iter().map(|&i| &rotated[i]).collect();
         let switched = self.switch(&to_switch, threads)?;
-        let label = |choice, elements| Ciphertext::new(self.tag, choice, elements);
+        let label = |i: usize, choice, elements| {
+            let BootstrapJob { input, test_vector } = jobs[i];
+            let bounds = self.parameters.stated_bounds(&input.bounds(), test_vector, choice);
+            Ciphertext::new(self.tag, choice, elements).with_bounds(bounds)
+        };
         let mut outputs: Vec<Ciphertext> =
-            wrap(rotated).into_iter().map(|elements| label(KeyOrder::Big, elements)).collect();
+            wrap(rotated).into_iter().enumerate().map(|(i, elements)| label(i, KeyOrder::Big, elements)).collect();
         for (&i, switched) in small.iter().zip(switched) {
-            outputs[i] = label(KeyOrder::Small, LweElements::U32(switched));
+            outputs[i] = label(i, KeyOrder::Small, LweElements::U32(switched));
         }
         Ok(outputs)
     }

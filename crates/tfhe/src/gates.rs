@@ -7,7 +7,7 @@
 use ciphermill_lattice::{Csprng, Torus};
 
 use crate::backend::Backend;
-use crate::ciphertext::{Ciphertext, LweElements, TestVector};
+use crate::ciphertext::{Ciphertext, LweElements, TestVector, TestVectorElements};
 use crate::client::ClientKey;
 use crate::engine::PreparedKey;
 use crate::error::TfheError;
@@ -96,7 +96,7 @@ impl ClientKey {
     pub fn encrypt_bit(&self, bit: bool, choice: KeyOrder, rng: &mut Csprng) -> Result<Ciphertext, TfheError> {
         // +1/8 or −1/8, chosen without a branch on the bit.
         let message = EIGHTH.wrapping_mul((2 * u64::from(bit)).wrapping_sub(1));
-        self.encrypt_phase(message, choice, rng)
+        self.encrypt_phase(message, choice, rng, None)
     }
 
     /// Decrypts a bit: whether the phase is positive.
@@ -162,11 +162,11 @@ pub fn evaluate(
     input.scalar_mul_assign(factor);
     input.add_constant(EIGHTH.wrapping_mul(eighths as u64));
     let (k, n) = (parameters.glwe_dimension, parameters.polynomial_size);
-    let test_vector = match parameters.torus {
-        TorusWidth::U32 => TestVector::U32(sign_test_vector(k, n, u32::from_u64_msb(EIGHTH))?),
-        TorusWidth::U64 => TestVector::U64(sign_test_vector(k, n, EIGHTH)?),
+    let elements = match parameters.torus {
+        TorusWidth::U32 => TestVectorElements::U32(sign_test_vector(k, n, u32::from_u64_msb(EIGHTH))?),
+        TorusWidth::U64 => TestVectorElements::U64(sign_test_vector(k, n, EIGHTH)?),
     };
-    key.bootstrap(&input, &test_vector)
+    key.bootstrap(&input, &TestVector::new(elements, None))
 }
 
 impl ParameterSet {

@@ -41,6 +41,7 @@
 
 mod backend;
 pub mod bootstrap;
+pub mod bounds;
 pub mod ciphertext;
 pub mod client;
 #[cfg(any(test, feature = "conformance"))]
@@ -55,6 +56,7 @@ pub mod gates;
 pub mod ggsw;
 mod ggsw_shape;
 pub mod glwe;
+pub mod judgement;
 pub mod keyswitch;
 mod linear;
 pub mod lwe;
@@ -66,17 +68,22 @@ pub mod parameters;
 mod product;
 pub mod progress;
 pub mod quarter_square;
+pub mod range;
 pub mod reference;
 pub mod serial;
 pub mod server_key;
+pub mod table;
 pub mod test_vector;
 
 pub use backend::Backend;
-pub use ciphertext::{Ciphertext, KeyTag, TestVector};
+pub use bounds::{Bounds, TableEncodings};
+pub use ciphertext::{Ciphertext, KeyTag, TestVector, TestVectorElements};
 pub use client::{ClientKey, KeySeeds};
 pub use encoding::{Encoding, EncodingError};
 pub use engine::{BootstrapJob, CpuEngine, Job, KeyPart, KeyPartError, KeyPartId, Output, PreparedKey, TfheEngine};
 pub use error::TfheError;
 pub use modulus_switch::ModulusSwitch;
 pub use parameters::{KeyOrder, ParameterError, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+pub use range::{MessageRange, RangeError};
 pub use server_key::{KeyForm, KeyKind, LoadOptions, ServerKey};
+pub use table::Table;

@@ -2,8 +2,9 @@
 //!
 //! This is the program of the paper's Table 5: two bootstraps of one table between a homomorphic addition and two
 //! subtractions. It is exact because x+y and x−y have the same parity. The table's argument runs from −X to 2X for
-//! operands in 0..=X, so its encoding is signed, with a padding bit; results in 0..=X² are read without one. How large X
-//! may be follows from the noise model.
+//! operands in 0..=X, so its encoding is signed, with a padding bit. The table's values are 0 to X² at sums and 0 to
+//! ⌊X²/4⌋ at differences. So the encoding of the product has −⌊X²/4⌋ to X², without a padding bit: by these ranges
+//! alone, a server sees that no result leaves it. How large X may be follows from the noise model.
 
 use crate::backend::Backend;
 use crate::ciphertext::TestVector;
@@ -11,9 +12,9 @@ use crate::encoding::Encoding;
 use crate::error::TfheError;
 use crate::noise;
 use crate::parameters::{KeyOrder, ParameterSet, ParameterSpec};
+use crate::range::MessageRange;
 
-/// The failure probability for which the range is computed unless another is asked for: 2^−40 per product.
-pub const DEFAULT_LOG2_P_FAIL: f64 = -40.0;
+pub use crate::judgement::DEFAULT_LOG2_P_FAIL;
 
 /// Encodings and range for products of fresh encryptions under one parameter set and key choice.
 ///
@@ -47,7 +48,7 @@ impl QuarterSquare {
     /// let likely = QuarterSquare::new(parameters.spec(), KeyOrder::Big, -20.0)?;
     /// let rare = QuarterSquare::new(parameters.spec(), KeyOrder::Big, quarter_square::DEFAULT_LOG2_P_FAIL)?;
     /// // Rarer failures need more room around each message.
-    /// assert!(rare.max() <= likely.max() && rare.log2_p_fail() <= -40.0);
+    /// assert!(rare.max() <= likely.max() && rare.log2_p_fail() <= -64.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(spec: &ParameterSpec, choice: KeyOrder, log2_p_fail: f64) -> Result<Self, TfheError> {
@@ -64,7 +65,7 @@ impl QuarterSquare {
     /// Operands in 0..=`max`, whatever the failure probability; none if the table would have more places than 2N.
     fn with_max(spec: &ParameterSpec, choice: KeyOrder, max: i64) -> Option<Self> {
         let input = Encoding::new(-max, 2 * max, true).ok()?;
-        let output = Encoding::new(0, max * max, false).ok()?;
+        let output = Encoding::new(-(max * max / 4), max * max, false).ok()?;
         if input.places() > 2 * spec.polynomial_size.get() as u64 {
             return None;
         }
@@ -85,6 +86,21 @@ impl QuarterSquare {
     /// Encoding of the operands, and of their sum and difference.
     pub fn input(&self) -> &Encoding {
         &self.input
+    }
+
+    /// The range of the operands in their encoding, which every ciphertext of an operand states.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let product = QuarterSquare::new(parameters.spec(), KeyOrder::Big, -20.0)?;
+    /// let x = client.encrypt_in(&product.operands(), product.max(), KeyOrder::Big, &mut rng)?;
+    /// assert_eq!(x.bounds().range(), Some(product.operands()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn operands(&self) -> MessageRange {
+        MessageRange::new(self.input.places(), 0, self.max).expect("a part of the input encoding")
     }
 
     /// Encoding of the product.
@@ -127,9 +143,10 @@ impl QuarterSquare {
     /// ```
     #[doc = include_str!("example.txt")]
     #[doc = include_str!("example_server.txt")]
-    /// let product = QuarterSquare::new(parameters.spec(), KeyOrder::Big, -40.0)?;
+    /// let product = QuarterSquare::new(parameters.spec(), KeyOrder::Big, quarter_square::DEFAULT_LOG2_P_FAIL)?;
     /// let table = product.test_vector(&parameters)?;
-    /// let [x, y] = [2, 3].map(|m| client.encrypt(product.input(), m, KeyOrder::Big, &mut rng).expect("in range"));
+    /// let [x, y] =
+    ///     [2, 3].map(|m| client.encrypt_in(&product.operands(), m, KeyOrder::Big, &mut rng).expect("in range"));
     /// let (mut sum, mut difference) = (x.clone(), x);
     /// sum.add_assign(&y)?;
     /// difference.sub_assign(&y)?;
@@ -149,17 +166,23 @@ mod tests {
     use super::*;
     use crate::parameters::{NVME_TFHE_PAPER, SecurityPolicy};
 
-    /// The ranges that the noise of the paper's dimensions allows, computed by hand from the standard deviations. With
-    /// `Big`, half of the torus holds 23 places of 2·7.3·2^−9.4, and 3X+1 ≤ 23. With `Small`, the whole torus holds 32
-    /// results at 2·7.3·2^−8.9 each, and X²+1 ≤ 32.
+    /// The ranges that the noise of the paper's dimensions allows, computed by hand from the standard deviations. At
+    /// 2^−64 the tail begins at 9.2 deviations, at 2^−40 at 7.2. With `Big`, half of the torus holds 17 places of
+    /// 2·9.2·2^−9.4 or 22 of 2·7.2·2^−9.4, and 3X+1 is at most that. With `Small`, the whole torus holds 25 results at
+    /// 2·9.2·2^−8.9 each or 32 at 2·7.2·2^−8.9, and X²+⌊X²/4⌋+1 is at most that.
     #[test]
     fn ranges_at_the_papers_dimensions() {
         let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
         let parameters = ParameterSet::named(NVME_TFHE_PAPER, policy).expect("a named set");
-        for (choice, max) in [(KeyOrder::Big, 7), (KeyOrder::Small, 5)] {
-            let product = QuarterSquare::new(parameters.spec(), choice, DEFAULT_LOG2_P_FAIL).expect("some range");
+        for (choice, log2_p_fail, max) in [
+            (KeyOrder::Big, DEFAULT_LOG2_P_FAIL, 5),
+            (KeyOrder::Small, DEFAULT_LOG2_P_FAIL, 4),
+            (KeyOrder::Big, -40.0, 7),
+            (KeyOrder::Small, -40.0, 5),
+        ] {
+            let product = QuarterSquare::new(parameters.spec(), choice, log2_p_fail).expect("some range");
             assert_eq!(product.max(), max, "{choice}");
-            assert!(product.log2_p_fail() <= -40.0 && product.check(max).is_ok());
+            assert!(product.log2_p_fail() <= log2_p_fail && product.check(max).is_ok());
             assert!(product.check(max + 1).is_err() && product.check(-1).is_err());
         }
     }

@@ -1,20 +1,24 @@
 //! Byte formats of ciphertexts, test vectors, GGSW ciphertexts and secret keys; those of the server keys are in
 //! [`server_key`](crate::server_key). All stand in the envelope of `ciphermill-wire`; docs/tfhe.md draws them.
 
+mod labelled;
+
 use ciphermill_lattice::Torus;
-use ciphermill_wire::{Decoder, Encoder, Kind, open, seal, sealed_len};
+use ciphermill_wire::{Decoder, Encoder, Kind, open, seal};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
+use crate::bounds::TableEncodings;
+use crate::ciphertext::KeyTag;
 use crate::client::ClientKey;
 use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
 use crate::elements::{read_elements, write_elements};
 use crate::error::{TfheError, require_equal, require_range};
 use crate::ggsw::{GgswCiphertext, GgswShape};
 use crate::glwe::{GlweCiphertext, GlweSecretKey};
-use crate::lwe::{LweCiphertext, LweSecretKey};
-use crate::parameters::{KeyOrder, PARAMETER_VERSIONS, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
+use crate::lwe::LweSecretKey;
+use crate::parameters::{PARAMETER_VERSIONS, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
 pub use crate::server_key::{BOOTSTRAP_KEY, KEYSWITCH_KEY};
+use labelled::{decode_encodings, encode_encodings};
 
 /// Envelope kind of a parameter set.
 pub const PARAMETER_SET: Kind = Kind(0x0201);
@@ -27,17 +31,24 @@ pub const GGSW: Kind = Kind(0x0204);
 /// Envelope kind of a client's secret keys.
 pub const SECRET_KEY: Kind = Kind(0x0207);
 
-/// Version of every body in this module. A body with a parameter set of another modulus switch than the plain one has
-/// version 2.
+/// Version of the bodies in this module, except for those of [`CIPHERTEXT`] and [`GLWE`]. A body with a parameter set of
+/// another modulus switch than the plain one has version 2.
 pub const BODY_VERSION: u16 = 1;
+/// Newest version of the body of a [`CIPHERTEXT`]: with its bounds. Version 1 has none.
+pub const CIPHERTEXT_VERSION: u16 = 2;
+/// Bytes of the bounds of a ciphertext, which a body of version 1 lacks.
+pub const BOUNDS_LEN: u64 = CIPHERTEXT_HEADERS[1] - CIPHERTEXT_HEADERS[0];
+/// Newest version of the body of a [`GLWE`] object: a test vector with its encodings. Version 1 has none.
+pub const GLWE_VERSION: u16 = 2;
 
 const MAX_PARAMETER_SET_LEN: u64 = 512;
 const MAX_SECRET_KEY_LEN: u64 = 1 << 20;
 const MAX_CIPHERTEXT_LEN: u64 = 2 << 20;
 const MAX_GLWE_LEN: u64 = 8 << 20;
 const MAX_GGSW_LEN: u64 = 1 << 30;
-const CIPHERTEXT_HEADER: u64 = 16;
-const GLWE_HEADER: u64 = 8;
+/// Bytes of the body before the words, by version.
+const CIPHERTEXT_HEADERS: [u64; 2] = [16, 40];
+const GLWE_HEADERS: [u64; 2] = [8, 32];
 
 fn polynomial_size(log2: u8) -> Result<PolynomialSize, TfheError> {
     require_range("log2 of the polynomial size", u64::from(log2), 4, 17)?;
@@ -98,151 +109,15 @@ impl ParameterSet {
     }
 }
 
-impl ParameterSpec {
-    /// Bytes of a sealed ciphertext under the chosen key.
-    ///
-    /// # Example
-    /// ```
-    #[doc = include_str!("example.txt")]
-    /// assert_eq!(three.to_bytes().len() as u64, parameters.sealed_ciphertext_len(KeyOrder::Big));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn sealed_ciphertext_len(&self, choice: KeyOrder) -> u64 {
-        let width = match choice {
-            KeyOrder::Small => TorusWidth::U32,
-            KeyOrder::Big => self.torus,
-        };
-        let elements = self.lwe_dimension_of(choice).lwe_size() * width.bytes();
-        sealed_len(CIPHERTEXT_HEADER + elements as u64)
-    }
-
-    /// Bytes of a sealed test vector.
-    ///
-    /// # Example
-    /// ```
-    #[doc = include_str!("example.txt")]
-    /// assert_eq!(square.to_bytes().len() as u64, parameters.sealed_test_vector_len());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn sealed_test_vector_len(&self) -> u64 {
-        let elements = self.glwe_dimension.glwe_size() * self.polynomial_size.get() * self.torus.bytes();
-        sealed_len(GLWE_HEADER + elements as u64)
-    }
-}
-
-impl Ciphertext {
-    /// The sealed ciphertext.
-    ///
-    /// # Example
-    /// ```
-    #[doc = include_str!("example.txt")]
-    /// assert_eq!(Ciphertext::from_bytes(&three.to_bytes())?, three);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Encoder::with_capacity(64);
-        out.u64(self.key_tag().0);
-        out.u8(self.choice().code());
-        out.u8(self.torus().bits() as u8).u16(0).u32(self.dimension().0 as u32);
-        match self.elements() {
-            LweElements::U32(c) => put_elements(&mut out, c.elements()),
-            LweElements::U64(c) => put_elements(&mut out, c.elements()),
-        }
-        seal(CIPHERTEXT, BODY_VERSION, &out.into_vec())
-    }
-
-    /// Reads a sealed ciphertext. Whether it fits a parameter set is for
-    /// [`ParameterSet::check_ciphertext`] to say.
-    ///
-    /// # Errors
-    /// If it is malformed.
-    ///
-    /// # Example
-    /// ```
-    #[doc = include_str!("example.txt")]
-    /// let mut bytes = three.to_bytes();
-    /// assert_eq!(Ciphertext::from_bytes(&bytes)?, three);
-    /// // The checksum detects a damaged byte.
-    /// bytes[100] ^= 1;
-    /// assert!(Ciphertext::from_bytes(&bytes).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
-        let (_, mut input) = open(bytes, CIPHERTEXT, BODY_VERSION..=BODY_VERSION, MAX_CIPHERTEXT_LEN)?;
-        let tag = KeyTag(input.u64()?);
-        let choice = match input.u8()? {
-            0 => KeyOrder::Big,
-            1 => KeyOrder::Small,
-            given => {
-                return Err(TfheError::Field { what: "key choice", given: u64::from(given), min: 0, max: 1 });
-            }
-        };
-        let width = TorusWidth::from_bits(input.u8()?)?;
-        require_range("reserved field", u64::from(input.u16()?), 0, 0)?;
-        let dimension = input.u32()?;
-        require_range("LWE dimension", u64::from(dimension), 1, 131_072)?;
-        let size = dimension as usize + 1;
-        let elements = match width {
-            TorusWidth::U32 => LweElements::U32(LweCiphertext::from_elements(elements(&mut input, size)?)),
-            TorusWidth::U64 => LweElements::U64(LweCiphertext::from_elements(elements(&mut input, size)?)),
-        };
-        input.finish()?;
-        Ok(Self::new(tag, choice, elements))
-    }
-}
-
-impl TestVector {
-    /// The sealed test vector.
-    ///
-    /// # Example
-    /// ```
-    #[doc = include_str!("example.txt")]
-    /// let same = TestVector::from_bytes(&square.to_bytes())?;
-    /// assert!(parameters.check_test_vector(&same).is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn to_bytes(&self) -> Vec<u8> {
-        match self {
-            TestVector::U32(v) => v.to_bytes(),
-            TestVector::U64(v) => v.to_bytes(),
-        }
-    }
-
-    /// Reads a sealed test vector. Whether it fits a parameter set is for
-    /// [`ParameterSet::check_test_vector`] to say.
-    ///
-    /// # Errors
-    /// If it is malformed.
-    ///
-    /// # Example
-    /// ```
-    #[doc = include_str!("example.txt")]
-    /// assert_eq!(TestVector::from_bytes(&square.to_bytes())?, square);
-    /// // A ciphertext is not a test vector.
-    /// assert!(TestVector::from_bytes(&three.to_bytes()).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
-        let (_, mut input) = open(bytes, GLWE, BODY_VERSION..=BODY_VERSION, MAX_GLWE_LEN)?;
-        let width = TorusWidth::from_bits(input.u8()?)?;
-        Ok(match width {
-            TorusWidth::U32 => TestVector::U32(GlweCiphertext::decode(input)?),
-            TorusWidth::U64 => TestVector::U64(GlweCiphertext::decode(input)?),
-        })
-    }
-}
-
 impl<T: Torus> GlweCiphertext<T> {
-    /// The sealed ciphertext.
+    /// The sealed ciphertext, in version 1 of its body.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Encoder::with_capacity(64);
-        out.u8(T::BITS as u8).u8(self.dimension().0 as u8).u8(self.polynomial_size().log2() as u8);
-        out.u8(0).u32(0);
-        put_elements(&mut out, self.coefficients());
-        seal(GLWE, BODY_VERSION, &out.into_vec())
+        self.encode(None, &mut out);
+        seal(GLWE, 1, &out.into_vec())
     }
 
-    /// Reads a sealed ciphertext.
+    /// Reads a sealed ciphertext, which states no encodings: version 1 of its body.
     ///
     /// # Errors
     /// If it is malformed or of another torus width.
@@ -258,20 +133,30 @@ impl<T: Torus> GlweCiphertext<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, TfheError> {
-        let (_, mut input) = open(bytes, GLWE, BODY_VERSION..=BODY_VERSION, MAX_GLWE_LEN)?;
+        let (version, mut input) = open(bytes, GLWE, 1..=1, MAX_GLWE_LEN)?;
         require_equal("torus width", TorusWidth::from_bits(input.u8()?)?.bits() as usize, T::BITS as usize)?;
-        Self::decode(input)
+        Ok(Self::decode(version, input)?.0)
     }
 
-    fn decode(mut input: Decoder<'_>) -> Result<Self, TfheError> {
+    fn encode(&self, encodings: Option<&TableEncodings>, out: &mut Encoder) {
+        out.u8(T::BITS as u8).u8(self.dimension().0 as u8).u8(self.polynomial_size().log2() as u8);
+        out.u8(0).u32(0);
+        if let Some(encodings) = encodings {
+            encode_encodings(encodings, out);
+        }
+        put_elements(out, self.coefficients());
+    }
+
+    fn decode(version: u16, mut input: Decoder<'_>) -> Result<(Self, Option<TableEncodings>), TfheError> {
         let k = input.u8()?;
         require_range("GLWE dimension", u64::from(k), 1, 8)?;
         let size = polynomial_size(input.u8()?)?;
         require_range("reserved field", u64::from(input.u8()?), 0, 0)?;
         require_range("reserved field", u64::from(input.u32()?), 0, 0)?;
+        let encodings = if version > 1 { Some(decode_encodings(&mut input)?) } else { None };
         let data = elements(&mut input, (usize::from(k) + 1) * size.get())?;
         input.finish()?;
-        Self::from_coefficients(data, size)
+        Ok((Self::from_coefficients(data, size)?, encodings))
     }
 }
 

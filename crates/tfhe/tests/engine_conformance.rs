@@ -17,7 +17,7 @@ use ciphermill_tfhe::lwe::LweCiphertext;
 use ciphermill_tfhe::progress::Progress;
 use ciphermill_tfhe::server_key::{KeyHeader, KeyKind, read_bootstrap_key, read_keyswitch_key, require_same_key_set};
 use ciphermill_tfhe::{
-    Backend, Ciphertext, CpuEngine, KeyOrder, ParameterSet, SecurityPolicy, TestVector, TfheError, TorusWidth,
+    Backend, Ciphertext, CpuEngine, KeyOrder, ParameterSet, SecurityPolicy, TestVectorElements, TfheError, TorusWidth,
     reference,
 };
 use rayon::prelude::*;
@@ -100,9 +100,13 @@ impl SlowKey {
             (_, LweElements::U32(c)) => reference::keyswitch(&self.keyswitch, c)?,
             (_, LweElements::U64(c)) => reference::keyswitch(&self.keyswitch, c)?,
         };
-        let elements = match (&self.rows, job.test_vector) {
-            (Rows::U32(rows), TestVector::U32(table)) => self.rotate(rows, &small, table, order, LweElements::U32)?,
-            (Rows::U64(rows), TestVector::U64(table)) => self.rotate(rows, &small, table, order, LweElements::U64)?,
+        let elements = match (&self.rows, job.test_vector.elements()) {
+            (Rows::U32(rows), TestVectorElements::U32(table)) => {
+                self.rotate(rows, &small, table, order, LweElements::U32)?
+            }
+            (Rows::U64(rows), TestVectorElements::U64(table)) => {
+                self.rotate(rows, &small, table, order, LweElements::U64)?
+            }
             _ => return Err(TfheError::Engine { what: "the table is of another width than the key".to_owned() }),
         };
         Ok(Ciphertext::new(self.tag, order, elements))

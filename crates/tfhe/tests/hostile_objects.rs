@@ -11,8 +11,8 @@ use ciphermill_tfhe::glwe::GlweCiphertext;
 use ciphermill_tfhe::lwe::LweCiphertext;
 use ciphermill_tfhe::parameters::{NVME_TFHE_PAPER, TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::{
-    Ciphertext, ClientKey, KeyOrder, KeyTag, ModulusSwitch, ParameterError, ParameterSet, ParameterSpec,
-    SecurityPolicy, TestVector, TfheError, TorusWidth,
+    Bounds, Ciphertext, ClientKey, Encoding, KeyOrder, KeyTag, MessageRange, ModulusSwitch, ParameterError, ParameterSet,
+    ParameterSpec, SecurityPolicy, TableEncodings, TestVector, TestVectorElements, TfheError, TorusWidth,
 };
 use ciphermill_wire::{Header, Kind, WireError, seal};
 
@@ -54,6 +54,27 @@ fn wide_ciphertext() -> Vec<u8> {
     Ciphertext::new(KeyTag(7), KeyOrder::Big, LweElements::U64(elements)).to_bytes()
 }
 
+/// The first version of the body, which states no bounds.
+fn first_ciphertext() -> Vec<u8> {
+    let elements = LweCiphertext::from_elements((0..20u32).collect());
+    Ciphertext::new(KeyTag(7), KeyOrder::Small, LweElements::U32(elements)).with_bounds(Bounds::UNSTATED).to_bytes()
+}
+
+/// Ranges and padding of both kinds, so that every field has a value.
+fn labelled_table() -> Vec<u8> {
+    let elements = GlweCiphertext::<u64>::from_coefficients((0..32).collect(), size(16)).expect("two polynomials");
+    let input = Encoding::new(-2, 5, true).expect("contains zero");
+    let output = Encoding::new(-7, 9, false).expect("contains zero");
+    TestVector::new(TestVectorElements::U64(elements), Some(TableEncodings { input, output })).to_bytes()
+}
+
+fn labelled_ciphertext() -> Vec<u8> {
+    let elements = LweCiphertext::from_elements((0..20u32).collect());
+    let range = MessageRange::new(22, -5, 11).expect("few messages");
+    let bounds = Bounds::new(Some(range), 1e-9).expect("a variance");
+    Ciphertext::new(KeyTag(7), KeyOrder::Small, LweElements::U32(elements)).with_bounds(bounds).to_bytes()
+}
+
 fn glwe() -> Vec<u8> {
     GlweCiphertext::<u32>::from_coefficients((0..32).collect(), size(16)).expect("two polynomials").to_bytes()
 }
@@ -93,7 +114,10 @@ fn objects() -> Vec<(&'static str, Vec<u8>, Reader)> {
         ("parameter set", client.parameters().to_bytes(), read_parameters),
         ("ciphertext", ciphertext(), read_ciphertext),
         ("wide ciphertext", wide_ciphertext(), read_ciphertext),
+        ("first ciphertext", first_ciphertext(), read_ciphertext),
+        ("labelled ciphertext", labelled_ciphertext(), read_ciphertext),
         ("test vector", glwe(), read_table),
+        ("labelled test vector", labelled_table(), read_table),
         ("GGSW ciphertext", ggsw(), read_ggsw),
         ("secret keys", client.to_secret_key_bytes().to_vec(), read_secrets),
     ]
@@ -141,8 +165,10 @@ fn every_forged_bit_is_refused_or_read_as_it_stands() {
     for (name, bytes, _) in objects() {
         let again: fn(&[u8]) -> Result<Vec<u8>, TfheError> = match name {
             "parameter set" => |b| ParameterSet::from_bytes(b, INSECURE).map(|p| p.to_bytes()),
-            "ciphertext" | "wide ciphertext" => |b| Ciphertext::from_bytes(b).map(|c| c.to_bytes()),
-            "test vector" => |b| TestVector::from_bytes(b).map(|v| v.to_bytes()),
+            "ciphertext" | "wide ciphertext" | "first ciphertext" | "labelled ciphertext" => {
+                |b| Ciphertext::from_bytes(b).map(|c| c.to_bytes())
+            }
+            "test vector" | "labelled test vector" => |b| TestVector::from_bytes(b).map(|v| v.to_bytes()),
             "GGSW ciphertext" => |b| GgswCiphertext::<u64>::from_bytes(b).map(|g| g.to_bytes()),
             _ => |b| ClientKey::from_secret_key_bytes(b, INSECURE).map(|k| k.to_secret_key_bytes().to_vec()),
         };
@@ -456,5 +482,37 @@ fn short_keys_are_never_secure() {
             let ParameterError::Insecure { bits, .. } = error else { panic!("n {n}: {error}") };
             assert!(bits <= n as f64, "n {n}, noise 2^{log2_std}: {bits}");
         }
+    }
+}
+
+/// The fields of the second version's label, each with a value that no object has.
+#[test]
+fn labels_that_state_nonsense_are_refused() {
+    let (ciphertext, table) = (labelled_ciphertext(), labelled_table());
+    let put = |sealed: &[u8], at: usize, bytes: &[u8]| {
+        resealed(sealed, |body| body[at..at + bytes.len()].copy_from_slice(bytes))
+    };
+    let word = |value: i32| value.to_le_bytes();
+    for (forged, named) in [
+        // 22 places hold -5 to 16 at most.
+        (put(&ciphertext, 24, &word(17)), "messages from -5 to 17 exceed the 22 places"),
+        (put(&ciphertext, 20, &word(12)), "messages from 12 to 11 are not a range"),
+        (put(&ciphertext, 16, &word(i32::MAX)), "2147483647 places make no encoding"),
+        (put(&ciphertext, 16, &word(0)), "range without places"),
+        (put(&ciphertext, 28, &word(1)), "reserved field is 1"),
+        (put(&ciphertext, 32, &(-1f64).to_le_bytes()), "the variance -1 is not a bound"),
+        (put(&ciphertext, 32, &(-0f64).to_le_bytes()), "the variance -0 is not a bound"),
+        (put(&ciphertext, 32, &f64::NAN.to_le_bytes()), "the variance NaN is not a bound"),
+    ] {
+        assert_names(&read_ciphertext(&forged).expect_err(named), &[named]);
+    }
+    for (forged, named) in [
+        (put(&table, 8, &word(1)), "messages from 1 to 5 make no encoding"),
+        (put(&table, 20, &word(-1)), "messages from -7 to -1 make no encoding"),
+        (put(&table, 24, &[2]), "padding bit is 2"),
+        (put(&table, 26, &[1]), "reserved field is 1"),
+        (put(&table, 28, &word(1)), "reserved field is 1"),
+    ] {
+        assert_names(&read_table(&forged).expect_err(named), &[named]);
     }
 }

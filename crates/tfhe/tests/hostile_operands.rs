@@ -14,7 +14,7 @@ use ciphermill_tfhe::parameters::{TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::quarter_square::QuarterSquare;
 use ciphermill_tfhe::{
     Backend, Ciphertext, ClientKey, Encoding, EncodingError, KeyForm, KeyOrder, KeyTag, ParameterSet, ParameterSpec,
-    TestVector, TfheError, TorusWidth,
+    TestVector, TestVectorElements, TfheError, TorusWidth,
 };
 
 const SMALL: KeyOrder = KeyOrder::Small;
@@ -83,7 +83,8 @@ fn tables_of_another_size_do_not_bootstrap() {
     let input = keys.client.parameters().trivial(&encoding(), 1, SMALL, keys.client.tag()).expect("in range");
     let trivial = |k: usize, n: usize| {
         let size = PolynomialSize::new(n).expect("a power of two");
-        TestVector::U64(GlweCiphertext::trivial(&vec![0; n], GlweDimension(k), size).expect("N coefficients"))
+        let glwe = GlweCiphertext::trivial(&vec![0; n], GlweDimension(k), size).expect("N coefficients");
+        TestVector::new(TestVectorElements::U64(glwe), None)
     };
     let size = PolynomialSize::new(1024).expect("a power of two");
     let narrow = GlweCiphertext::trivial(&[0u32; 1024], GlweDimension(1), size).expect("N coefficients");
@@ -92,7 +93,7 @@ fn tables_of_another_size_do_not_bootstrap() {
         (trivial(1, 2048), "polynomial size of the test vector", 2048, 1024),
         (trivial(2, 1024), "GLWE dimension of the test vector", 2, 1),
         (trivial(0, 1024), "GLWE dimension of the test vector", 0, 1),
-        (TestVector::U32(narrow), "torus width of the test vector", 32, 64),
+        (TestVector::new(TestVectorElements::U32(narrow), None), "torus width of the test vector", 32, 64),
     ] {
         mismatch(&server.bootstrap(&input, &table).expect_err("another size"), quantity, given, expected);
         let checked = keys.client.parameters().check_test_vector(&table).expect_err("another size");

@@ -54,9 +54,9 @@ fn check_product(case: &Case, key: &dyn PreparedKey, order: KeyOrder, rng: &mut 
     let table = product.test_vector(parameters).expect("a table");
     let operands = (rng.next_u64() % 3, rng.next_u64() % 3);
     let (x, y) = (product.max() - operands.0 as i64, product.max() - operands.1 as i64);
-    let mut sum = client.encrypt(product.input(), x, order, rng).expect("in range");
+    let mut sum = client.encrypt_in(&product.operands(), x, order, rng).expect("in range");
     let mut difference = sum.clone();
-    let rhs = client.encrypt(product.input(), y, order, rng).expect("in range");
+    let rhs = client.encrypt_in(&product.operands(), y, order, rng).expect("in range");
     sum.add_assign(&rhs).expect("one key");
     difference.sub_assign(&rhs).expect("one key");
     let mut result = key.bootstrap(&sum, &table).expect("one key");

@@ -77,7 +77,7 @@ impl Keys {
 
     /// Sealed ciphertext of an operand.
     pub(crate) fn operand(&self, message: i64, rng: &mut Csprng) -> Vec<u8> {
-        self.client.encrypt(self.product.input(), message, self.choice, rng).expect("in range").to_bytes()
+        self.client.encrypt_in(&self.product.operands(), message, self.choice, rng).expect("in range").to_bytes()
     }
 
     pub(crate) fn decrypt_product(&self, bytes: &[u8]) -> i64 {

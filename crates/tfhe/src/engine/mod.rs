@@ -102,7 +102,7 @@ pub trait PreparedKey: Send + Sync + Debug {
     fn memory_bytes(&self) -> u64;
 
     /// Runs every job. The outputs are in the order of the jobs, one for each, and do not depend on the other jobs of the
-    /// batch.
+    /// batch. An engine need not state the [bounds](Ciphertext::bounds) of its outputs.
     ///
     /// # Errors
     /// The first failure; no output is returned then. [`TfheError::UnsupportedJob`] for a job that the engine lacks.

@@ -164,8 +164,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let mut ciphertext_bytes = 0;
     for number in 0..args.pairs {
         let (x, y) = if number == 0 { operands } else { (pick(&mut rng, &product), pick(&mut rng, &product)) };
-        let encrypted_x = client.encrypt(product.input(), x, choice, &mut rng)?.to_bytes();
-        let encrypted_y = client.encrypt(product.input(), y, choice, &mut rng)?.to_bytes();
+        let encrypted_x = client.encrypt_in(&product.operands(), x, choice, &mut rng)?.to_bytes();
+        let encrypted_y = client.encrypt_in(&product.operands(), y, choice, &mut rng)?.to_bytes();
         ciphertext_bytes = encrypted_x.len() as u64;
         seconds.encrypt += lap(&mut lap_start);
         {

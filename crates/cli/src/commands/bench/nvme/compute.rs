@@ -51,7 +51,7 @@ struct Client {
 impl Client {
     fn operand(&mut self, value: i64) -> Result<Vec<u8>, CliError> {
         let (key, rng) = (&self.key, &mut self.rng);
-        Ok(key.encrypt(self.product.input(), value, KeyOrder::Small, rng)?.to_bytes())
+        Ok(key.encrypt_in(&self.product.operands(), value, KeyOrder::Small, rng)?.to_bytes())
     }
 
     fn is_product(&self, bytes: &[u8], expected: i64) -> Result<bool, CliError> {

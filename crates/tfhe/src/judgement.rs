@@ -1,0 +1,198 @@
+//! The judgement of results: bounds after a bootstrap, and failure probabilities by the [noise model](crate::noise).
+
+use crate::backend::Backend;
+use crate::bounds::{Bounds, TableEncodings};
+use crate::ciphertext::TestVector;
+use crate::noise;
+use crate::parameters::{KeyOrder, NVME_TFHE_128, NVME_TFHE_PAPER, NVME_TFHE_PAPER_U32, ParameterSet, SecurityPolicy};
+use crate::range::{MessageRange, RangeError};
+use crate::table::Table;
+
+/// log2 of the greatest failure probability that is accepted unless another is asked for.
+pub const DEFAULT_LOG2_P_FAIL: f64 = -64.0;
+
+/// log2 of the same for the sets with the paper's dimensions, whose documented ranges of products need it.
+pub const PAPER_LOG2_P_FAIL: f64 = -40.0;
+
+impl ParameterSet {
+    /// The bounds of a fresh encryption of a message of this range.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(parameters.fresh_bounds(MessageRange::of(&encoding), KeyOrder::Big), three.bounds());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn fresh_bounds(&self, range: MessageRange, choice: KeyOrder) -> Bounds {
+        Bounds::UNSTATED.at_least(noise::fresh_variance(self, choice)).with_range(Some(range))
+    }
+
+    /// The bounds of a bootstrap's result. Its range has the table's values at the messages of the input's range. It is
+    /// unknown without a table; with a table, an input of unknown range may hold any of its messages.
+    ///
+    /// # Errors
+    /// [`RangeError::Places`] or [`RangeError::NotCovered`] if the table does not fit the range of the input.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let table = Table::of(&square)?;
+    /// let result = parameters.bootstrap_bounds(&three.bounds(), table.as_ref(), KeyOrder::Big)?;
+    /// // Squares of 0 to 7, modulo 8.
+    /// assert_eq!(result.range(), Some(MessageRange::new(16, 0, 4)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn bootstrap_bounds(
+        &self,
+        input: &Bounds,
+        table: Option<&Table>,
+        choice: KeyOrder,
+    ) -> Result<Bounds, RangeError> {
+        let range = match (table, input.range()) {
+            (None, _) => None,
+            (Some(table), Some(range)) => Some(table.values(&range)?),
+            (Some(table), None) => Some(table.values(&MessageRange::of(&table.encodings().input))?),
+        };
+        Ok(self.bootstrapped(choice).with_range(range))
+    }
+
+    /// The bounds of a bootstrap's result with the values that the test vector states, unchecked: for the label of a result
+    /// in the hands of the party that made both.
+    pub(crate) fn stated_bounds(&self, input: &Bounds, vector: &TestVector, choice: KeyOrder) -> Bounds {
+        let covered = |encodings: &TableEncodings| {
+            let table = MessageRange::of(&encodings.input);
+            input.range().is_some_and(|range| {
+                range.places() == table.places() && range.min() >= table.min() && range.max() <= table.max()
+            })
+        };
+        let range = vector.encodings().filter(covered).map(|encodings| MessageRange::of(&encodings.output));
+        self.bootstrapped(choice).with_range(range)
+    }
+
+    /// The bounds of a ciphertext under the small key after a key switch of one under the big key.
+    pub(crate) fn keyswitch_bounds(&self, input: &Bounds) -> Bounds {
+        let raised = input.at_least(noise::fresh_variance(self, KeyOrder::Big));
+        let variance = raised.variance().unwrap_or(f64::INFINITY) + noise::keyswitch_variance(self);
+        raised.at_least(variance)
+    }
+
+    /// Bounds with the variance of a bootstrap's result, by the noisier back end, and no range.
+    fn bootstrapped(&self, choice: KeyOrder) -> Bounds {
+        let variance = noise::bootstrap_variance(self, choice, Backend::Fft);
+        Bounds::UNSTATED.at_least(variance.max(noise::fresh_variance(self, choice)))
+    }
+
+    /// log2 of the probability that a bootstrap of a ciphertext with this variance looks up another message than its own
+    /// among `places` of the torus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let [coarse, fine] = [16, 64].map(|places| MessageRange::new(places, 0, 7).expect("few"));
+    /// let p = |range| parameters.log2_p_lookup(&range, 0.0, KeyOrder::Big);
+    /// assert!(p(coarse) < p(fine));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn log2_p_lookup(&self, range: &MessageRange, variance: f64, choice: KeyOrder) -> f64 {
+        let phase = noise::phase_index_variance(self, choice, variance);
+        // A place narrower than a phase index, or noise without a bound, is always missed.
+        let p = noise::log2_p_table(&range.encoding(), self.polynomial_size, phase);
+        if p.is_nan() { 0.0 } else { p.min(0.0) }
+    }
+
+    /// log2 of the greatest failure probability that is accepted for this set unless another is asked for:
+    /// [`PAPER_LOG2_P_FAIL`] for the sets with the paper's dimensions, else [`DEFAULT_LOG2_P_FAIL`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(parameters.log2_p_fail_limit(), judgement::DEFAULT_LOG2_P_FAIL);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn log2_p_fail_limit(&self) -> f64 {
+        let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+        // By its numbers: a set of another client may have any name.
+        let is = |name| Self::named(name, policy).is_ok_and(|set| set.spec() == self.spec());
+        let paper = [NVME_TFHE_PAPER, NVME_TFHE_128, NVME_TFHE_PAPER_U32].into_iter().any(is);
+        if paper { PAPER_LOG2_P_FAIL } else { DEFAULT_LOG2_P_FAIL }
+    }
+}
+
+/// log2 of the probability that a phase of this variance is not nearest to its own place among those of `range`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let range = MessageRange::of(&encoding);
+/// assert!(judgement::log2_p_output(&range, 1e-9) < -64.0);
+/// assert_eq!(judgement::log2_p_output(&range, f64::INFINITY), 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn log2_p_output(range: &MessageRange, variance: f64) -> f64 {
+    noise::log2_p_wrong(&range.encoding(), variance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::Encoding;
+    use crate::parameters::SET_NAMES;
+
+    const POLICY: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+
+    fn set(name: &str) -> ParameterSet {
+        ParameterSet::named(name, POLICY).expect("a named set")
+    }
+
+    #[test]
+    fn only_the_papers_dimensions_have_the_looser_limit() {
+        for name in SET_NAMES {
+            let expected = if name.starts_with("NVME_TFHE") { -40.0 } else { -64.0 };
+            assert_eq!(set(name).log2_p_fail_limit(), expected, "{name}");
+        }
+        // A name alone is not enough.
+        let mut spec = set("MESSAGE_2_2M64").spec().clone();
+        spec.name = NVME_TFHE_PAPER.to_owned();
+        assert_eq!(ParameterSet::new(spec, POLICY).expect("admissible").log2_p_fail_limit(), -64.0);
+    }
+
+    /// The judgement of a bootstrapped ciphertext agrees with the figure that the set states for an encoding.
+    #[test]
+    fn lookups_agree_with_the_sets_own_figures() {
+        for name in SET_NAMES {
+            let set = set(name);
+            for choice in [KeyOrder::Big, KeyOrder::Small] {
+                let encoding = Encoding::unsigned(set.message_bits, true).expect("few bits");
+                let variance = set.bootstrapped(choice).variance().expect("stated");
+                let lookup = set.log2_p_lookup(&MessageRange::of(&encoding), variance, choice);
+                assert_eq!(lookup, set.log2_p_fail_of(&encoding, choice).min(0.0), "{name} {choice}");
+            }
+        }
+    }
+
+    #[test]
+    fn places_beyond_the_phase_indices_are_always_missed() {
+        let set = set("TEST_SMALL_U64");
+        let range = |places| MessageRange::new(places, 0, 1).expect("two messages");
+        // 2N phase indices: a place of one index has no room for noise.
+        assert!(set.log2_p_lookup(&range(2048), 0.0, KeyOrder::Small) > -0.1);
+        assert_eq!(set.log2_p_lookup(&range(4096), 0.0, KeyOrder::Small), 0.0);
+        assert_eq!(set.log2_p_lookup(&range(4), f64::INFINITY, KeyOrder::Small), 0.0);
+        assert_eq!(log2_p_output(&range(4), 0.0), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn a_key_switch_adds_its_variance_to_a_fresh_one_at_least() {
+        let set = set("TEST_SMALL_U64");
+        let (fresh, added) = (noise::fresh_variance(&set, KeyOrder::Big), noise::keyswitch_variance(&set));
+        for (given, counted) in [(0.0, fresh), (1e-3, 1e-3)] {
+            let bounds = set.keyswitch_bounds(&Bounds::UNSTATED.at_least(given));
+            assert_eq!(bounds.variance(), Some(counted + added));
+        }
+        assert_eq!(set.keyswitch_bounds(&Bounds::UNKNOWN), Bounds::UNKNOWN);
+    }
+}
