@@ -8,12 +8,14 @@
 //! - [`rotate`]: products with X^e and X^e − 1 modulo X^N + 1, without copies.
 //! - [`rns`]: polynomials modulo a product of primes, as residues modulo each of them.
 //! - [`dimension`]: the newtypes of the dimensions.
+//! - [`probability`]: the printed form of failure probabilities.
 //!
 //! The examples of [`rns`] share a hidden start: a `basis` of N = 1024 modulo 12289 and 40961, and `monomial(e, c)`, the
 //! polynomial c·X^e over it.
 
 pub mod dimension;
 pub mod gadget;
+pub mod probability;
 pub mod rng;
 pub mod rns;
 pub mod rotate;
@@ -21,6 +23,7 @@ pub mod sampler;
 pub mod torus;
 
 pub use dimension::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
+pub use probability::ModelProbability;
 pub use rng::{Csprng, Keystream, MaskStream, PublicSeed, SecretSeed};
 pub use sampler::NoiseDistribution;
 pub use torus::Torus;

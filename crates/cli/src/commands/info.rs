@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ciphermill_device::{Device, MetricsSnapshot};
+use ciphermill_lattice::ModelProbability;
 use ciphermill_middleware::Transport;
 use ciphermill_tfhe::parameters::SET_NAMES;
 use ciphermill_tfhe::{KeyForm, KeyKind, KeyOrder, ParameterSet, SecurityPolicy};
@@ -275,7 +276,7 @@ impl Report {
             "N",
             "bits",
             "security",
-            "log2 p_fail",
+            "p_fail",
             "server key",
             "small",
             "big",
@@ -290,7 +291,7 @@ impl Report {
                 set.polynomial_size.to_string(),
                 set.message_bits.to_string(),
                 format!("{:.1}", set.security_bits),
-                format!("{:.1}", set.log2_p_fail),
+                format!("{:#}", ModelProbability { log2: set.log2_p_fail }),
                 human_bytes(server_key),
                 human_bytes(set.ciphertext_bytes_small),
                 human_bytes(set.ciphertext_bytes_big),
@@ -303,7 +304,7 @@ impl Report {
         text += &format!(
             "\nbits: of a message, with a padding bit on top\n\
              security: in bits; sets below 128 need --insecure-params; the figures are: {}\n\
-             p_fail: of one bootstrap of such a message in the `big` order\n\
+             p_fail: of one bootstrap of such a message in the `big` order (model: independent Gaussian noise)\n\
              server key: both keys, seeded; small, big: a ciphertext under that key; --json has all sizes",
             sources.join("; ")
         );

@@ -1,5 +1,6 @@
 //! The costs of a plan, for people and for reports.
 
+use ciphermill_lattice::ModelProbability;
 use std::fmt;
 
 use super::cost::{product_us, total};
@@ -159,7 +160,7 @@ impl fmt::Display for Explanation {
         line("key switches", format!("{} hoisted, {} others", self.hoisted_key_switches, self.key_switches))?;
         line("transforms", format!("{} a product, {} to prepare the matrix", self.ntts, self.prepare_ntts))?;
         line("noise", format!("2^{:.1}, wrong from 2^{:.1} on", self.noise_bits, self.noise_limit_bits))?;
-        line("failure probability", format!("2^{:.0}", self.log2_failure))?;
+        line("failure probability", ModelProbability { log2: self.log2_failure }.to_string())?;
         line("memory", format!("matrix {}, keys {}", bytes(self.matrix_bytes), bytes(self.key_bytes)))?;
         line("sent", format!("vector {}, product {}", bytes(self.vector_bytes), bytes(self.product_bytes)))?;
         line("estimated time", format!("{:.0} us on one thread", self.estimated_us))?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ciphermill_device::InstructionMetrics;
+use ciphermill_lattice::ModelProbability;
 use ciphermill_math::Isa;
 use ciphermill_tfhe::parameters::REQUIRED_SECURITY_BITS;
 use ciphermill_tfhe::quarter_square::QuarterSquare;
@@ -273,7 +274,7 @@ impl Report {
         format!(
             "{phases}\n\
              {} * {} = {} decrypted from the device: {verdict}.{more}\n\
-             Operands may be {} to {}: log2 of the failure probability of a product is {:.1}.\n\
+             Operands may be {} to {}: a product is wrong with probability {}.\n\
              Security {:.1} bits ({}).\n\
              {} ciphertexts, {} back end, {} path, {} threads, {}.{seeded}\n\n{}",
             self.x,
@@ -281,7 +282,7 @@ impl Report {
             self.decrypted,
             self.x_range[0],
             self.x_range[1],
-            self.log2_p_fail,
+            ModelProbability { log2: self.log2_p_fail },
             self.security_bits,
             self.security_source,
             self.choice,
