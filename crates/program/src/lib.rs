@@ -7,7 +7,8 @@
 //! - an [`InstructionSet`] is a table of [`InstructionSpec`]s: the built-in instructions and those of each [`Scheme`];
 //! - [`Program`] has a text form ([`assemble`], [`disassemble`]) and a binary form ([`Program::encode`],
 //!   [`Program::decode`]); `docs/program.md` draws both;
-//! - [`verify`] decides, before anything runs, whether a program may run in an [`Environment`] within [`Limits`].
+//! - [`verify`] decides, before anything runs, whether a program may run in an [`Environment`] within [`Limits`];
+//! - [`assess`] propagates opaque [`Facts`] through an accepted program and adds up its failure probability.
 //!
 //! ```
 //! use ciphermill_device::handlers;
@@ -28,6 +29,7 @@
 //! 1 ms.
 
 mod asm;
+mod assess;
 mod class;
 mod codec;
 mod id;
@@ -40,6 +42,7 @@ mod verify;
 pub use asm::{
     AsmError, AsmProblem, Assembly, Binding, BindingError, Bindings, LineMap, assemble, disassemble, disassemble_named,
 };
+pub use assess::{Assessment, Effect, Fact, Facts, Knowledge, LogProbability, Output, Refusal, assess};
 pub use class::{ObjectClass, TypeClass};
 pub use codec::DecodeError;
 pub use id::{DataId, KeyId, ParseVrIdError, TypeCode, VrId};

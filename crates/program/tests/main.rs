@@ -1,6 +1,7 @@
 //! The integration tests of programs, in one program.
 
 mod assembler;
+mod assessment;
 mod binary;
 mod common;
 mod corpus;
