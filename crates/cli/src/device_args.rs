@@ -34,12 +34,25 @@ pub(crate) struct DeviceArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) max_program_seconds: Option<Duration>,
     #[command(flatten)]
+    pub(crate) results: ResultArgs,
+    #[command(flatten)]
     pub(crate) security: SecurityArgs,
 }
 
+/// Which results of programs are accepted.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct ResultArgs {
+    /// Accept programs whose result is wrong with a probability of up to 2^LOG2 [default: -64; for the NVME_TFHE sets -40]
+    #[arg(long, value_name = "LOG2", value_parser = log2_probability, allow_negative_numbers = true)]
+    pub(crate) max_log2_p_fail: Option<f64>,
+    /// Assume that the messages of objects of an older format, which state no range, fit into every table
+    #[arg(long)]
+    pub(crate) assume_range: bool,
+}
+
 /// The options of the device by their names, for messages.
-pub(crate) const DEVICE_OPTIONS: &str =
-    "--memory, --key-memory, --backend, --engine, --max-program-seconds and --insecure-params";
+pub(crate) const DEVICE_OPTIONS: &str = "--memory, --key-memory, --backend, --engine, --max-program-seconds, \
+     --max-log2-p-fail, --assume-range and --insecure-params";
 
 impl DeviceArgs {
     pub(crate) fn settings(&self) -> DeviceSettings {
@@ -49,6 +62,8 @@ impl DeviceArgs {
             engine: self.engine.unwrap_or_default(),
             max_program_duration: self.max_program_seconds,
             key_memory: self.key_memory.map(|Bytes(bytes)| bytes),
+            max_log2_p_fail: self.results.max_log2_p_fail,
+            assume_range: self.results.assume_range,
             security: self.security.security(),
             ..DeviceSettings::default()
         }
@@ -61,6 +76,8 @@ impl DeviceArgs {
             || self.backend.is_some()
             || self.engine.is_some()
             || self.max_program_seconds.is_some()
+            || self.results.max_log2_p_fail.is_some()
+            || self.results.assume_range
             || self.security.is_given()
     }
 }
@@ -93,6 +110,14 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=1e9).contains(&value) => Ok(Duration::from_secs_f64(value)),
         _ => Err("not a number of seconds from 0 to 10^9".to_owned()),
+    }
+}
+
+/// log2 of a probability, of an option or a file.
+pub(crate) fn log2_probability(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (-1000.0..=0.0).contains(&value) => Ok(value),
+        _ => Err("not the logarithm of a probability; use -1000 to 0".to_owned()),
     }
 }
 

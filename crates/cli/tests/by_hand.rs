@@ -38,6 +38,7 @@ fn product(choice: &str, x: i64, y: i64, store_options: &[&str]) {
     let report = bench.run(vector.into_iter().chain(["--json", "--choice", choice])).json();
     let (input, output) = (encoding(&report, "input"), encoding(&report, "output"));
     assert!(report["largest_operand"].as_i64().expect("a number") >= x.max(y), "{report}");
+    let input = [input, vec![format!("--range=0:{}", report["largest_operand"])]].concat();
     encrypt(&bench, &input, x, choice, "x.ct");
     encrypt(&bench, &input, y, choice, "y.ct");
     bench.write("xy.cms", XY);
@@ -56,10 +57,18 @@ fn product(choice: &str, x: i64, y: i64, store_options: &[&str]) {
     }
     store(["blob", "put"], &["--id", "3:0:2", "--armed", "x.ct"]).done();
     store(["blob", "put"], &["--type=4", "--key=0", "--data=3", "--stored", "y.ct"]).done();
-    assert_eq!(store(["program", "check"], &["--json", "xy.prg"]).json()["instructions"], 7);
+    let checked = store(["program", "check"], &["--json", "xy.prg"]).json();
+    assert_eq!(checked["instructions"], 7);
+    let [result] = &checked["outputs"].as_array().expect("outputs")[..] else { panic!("{checked}") };
+    let [found, expected] = [&result["log2_p_fail"], &report["log2_p_fail"]].map(|p| p.as_f64().expect("a number"));
+    assert!((found - expected).abs() < 1e-6 && expected <= -64.0, "{checked} {report}");
 
     store(["program", "run"], &["xy.prg", "--out", "run.ct"]).done();
     assert_eq!(decrypt(&bench, &output, "run.ct"), x * y);
+    // The result states its encoding.
+    assert_eq!(decrypt(&bench, &[], "run.ct"), x * y);
+    let other = ["decrypt", "--secret-key", "me.key", "--insecure-params", "--bits", "9", "run.ct"];
+    bench.run(other).failed(&["places", "the encoding 1024", "use the encoding of its messages"]);
     for (options, file) in [(&["--compute"][..], "computed.ct"), (&[], "armed.ct")] {
         let rest = [options, &["--id", "3:0:2", "--json", "--out", file]].concat();
         assert_eq!(store(["blob", "get"], &rest).json()["computed"], true);

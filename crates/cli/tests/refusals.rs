@@ -113,6 +113,16 @@ fn messages_and_tables() {
     table("0 2").failed(&["f.txt", "message 2", "0 to 1"]);
     let square = ["test-vector", "--params", SET, "--insecure-params", "--function", "square-quarter", "--out", "f.tv"];
     bench.run(square.into_iter().chain(["--bits", "4"])).usage(&["computes its encodings"]);
+    encrypt(&["--bits", "4", "--range", "2:5"]).failed(&["message 1", "2 to 5"]);
+    encrypt(&["--bits", "4", "--range", "-1:5"]).failed(&["message -1", "0 to 15"]);
+    encrypt(&["--bits", "4", "--range", "5"]).usage(&["--range", "0:6"]);
+    // More messages than the noise of the set leaves room for.
+    let identity = |options: &[&str]| {
+        let fixed = ["test-vector", "--params", SET, "--insecure-params", "--function", "identity", "--out", "f.tv"];
+        bench.run(fixed.iter().chain(options))
+    };
+    identity(&["--bits", "9"]).usage(&["512 messages are too many", SET, "the limit is 2^-64", "--max-log2-p-fail"]);
+    identity(&["--bits", "9", "--max-log2-p-fail", "1"]).usage(&["--max-log2-p-fail", "use -1000 to 0"]);
     assert!(!bench.path("x.ct").exists() && !bench.path("f.tv").exists());
 }
 
@@ -245,4 +255,37 @@ fn a_program_that_would_take_too_long() {
     bench.store(["program", "check"], &limited).failed(&["estimated to run", "limit is 10", "--max-program-seconds"]);
     bench.store(["program", "run"], &limited).failed(&["estimated to run"]);
     bench.store(["program", "check"], &["p.cms", "--max-program-seconds=-1"]).usage(&["--max-program-seconds"]);
+}
+
+/// Three multiplications and a bootstrap of a 5 do not return another number.
+#[test]
+fn a_program_whose_result_would_be_wrong() {
+    let bench = Bench::with_keys();
+    let vector = ["test-vector", "--params", SET, "--insecure-params", "--function", "identity", "--bits", "4"];
+    bench.run(vector.into_iter().chain(["--out", "i.tv"])).done();
+    let encrypt = ["encrypt", "--secret-key", "me.key", "--insecure-params", "--bits", "4"];
+    bench.run(encrypt.into_iter().chain(["--message", "5", "--out", "x.ct"])).done();
+    bench.run(encrypt.into_iter().chain(["--message", "0", "--range", "0:0", "--out", "z.ct"])).done();
+    for (register, file) in
+        [("2:0:1", "server.key"), ("2:0:2", "server.key.ksk"), ("1:0:0", "i.tv"), ("3:0:1", "x.ct"), ("3:0:2", "z.ct")]
+    {
+        bench.put(register, file).done();
+    }
+    bench.write("p.cms", "homintmult 3:0:1, 2\n".repeat(3) + "bootstrap 1:0:0, 3:0:1\nreturn 3:0:1\n");
+    for verb in ["check", "run"] {
+        bench.store(["program", verb], &["p.cms"]).failed(&["line 2", "messages from 0 to 60 exceed the 32 places"]);
+    }
+    // A zero stays in its range, and its noise grows.
+    bench.write("n.cms", "homintmult 3:0:2, 50000\n".repeat(3) + "bootstrap 1:0:0, 3:0:2\nreturn 3:0:2\n");
+    let refused = ["wrong with a probability of 2^", "the limit is 2^-64.0", "--max-log2-p-fail"];
+    bench.store(["program", "check"], &["n.cms"]).failed(&refused);
+    bench.store(["program", "run"], &["n.cms"]).failed(&refused);
+    let accepted = bench.store(["program", "check"], &["n.cms", "--max-log2-p-fail", "0"]).done();
+    assert!(
+        accepted.contains("output 3:0:2: wrong with probability 2^") && accepted.contains("limit is 2^0"),
+        "{accepted}"
+    );
+    bench.write("one.cms", "bootstrap 1:0:0, 3:0:2\nreturn 3:0:2\n");
+    let accepted = bench.store(["program", "check"], &["one.cms"]).done();
+    assert!(accepted.contains("wrong with probability < 2^-128 (model: independent Gaussian noise)"), "{accepted}");
 }

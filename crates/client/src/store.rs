@@ -44,6 +44,10 @@ pub struct DeviceSettings {
     pub engine: EngineName,
     /// The longest run time of a program.
     pub max_program_duration: Option<Duration>,
+    /// log2 of the greatest failure probability of a program; `None` selects that of the parameter set.
+    pub max_log2_p_fail: Option<f64>,
+    /// Whether objects that do not state the range of their messages are assumed to have one that fits.
+    pub assume_range: bool,
     /// The size limit of an object, in bytes.
     pub max_object_bytes: Option<u64>,
     /// Size limit of the swap area, in bytes.
@@ -65,6 +69,8 @@ impl Default for DeviceSettings {
             backend: Backend::Fft,
             engine: EngineName::Cpu,
             max_program_duration: None,
+            max_log2_p_fail: None,
+            assume_range: false,
             max_object_bytes: None,
             swap: None,
             swap_of_space: None,
@@ -126,6 +132,8 @@ pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress)
     let mut config = DeviceConfig::in_directory(directory);
     config.main_memory_bytes = settings.memory.unwrap_or(config.main_memory_bytes);
     config.max_program_duration = settings.max_program_duration.unwrap_or(config.max_program_duration);
+    config.max_log2_p_fail = settings.max_log2_p_fail;
+    config.assume_range = settings.assume_range;
     config.max_object_bytes = settings.max_object_bytes.unwrap_or(config.max_object_bytes);
     config.swap_bytes = settings.swap.unwrap_or(config.swap_bytes);
     config.swap_bytes_of_space = settings.swap_of_space.unwrap_or(config.swap_bytes / 2).max(1 << 12);

@@ -146,25 +146,46 @@ pub fn ciphertext(path: &Path) -> Result<Ciphertext, ClientError> {
     files::decode(path, MAX_OBJECT_BYTES, Ciphertext::from_bytes)
 }
 
-/// Reads a ciphertext and decrypts it.
+/// Reads a ciphertext and decrypts it, with the encoding that it states unless one is given.
 ///
 /// # Errors
-/// [`ClientError::File`], or [`ClientError::Content`] if the ciphertext is not of the key's parameter set.
+/// [`ClientError::File`], or [`ClientError::Content`] if the ciphertext is not of the key's parameter set, states another
+/// encoding than the given one, or states none and none is given ([`NoEncoding`]).
 ///
 /// # Example
 /// ```
 #[doc = include_str!("example_tfhe.txt")]
 /// let three = key.encrypt(&encoding, 3, KeyOrder::Small, &mut tfhe::randomness()?)?;
 /// files::write(&path, &three.to_bytes(), files::PUBLIC, false)?;
-/// assert_eq!(tfhe::decrypt(&path, &key, &encoding)?, (3, three));
+/// assert_eq!(tfhe::decrypt(&path, &key, None)?, (3, three.clone()));
+/// assert_eq!(tfhe::decrypt(&path, &key, Some(&encoding))?, (3, three));
+/// assert!(tfhe::decrypt(&path, &key, Some(&Encoding::unsigned(3, true)?)).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn decrypt(path: &Path, key: &ClientKey, encoding: &Encoding) -> Result<(i64, Ciphertext), ClientError> {
+pub fn decrypt(path: &Path, key: &ClientKey, encoding: Option<&Encoding>) -> Result<(i64, Ciphertext), ClientError> {
     let ciphertext = ciphertext(path)?;
     key.parameters().check_ciphertext(&ciphertext).map_err(ClientError::content(path))?;
-    let message = key.decrypt(encoding, &ciphertext).map_err(ClientError::content(path))?;
+    let stated = || ciphertext.bounds().range().map(|range| range.encoding());
+    let encoding = encoding.copied().or_else(stated).ok_or_else(|| ClientError::content(path)(NoEncoding))?;
+    let message = key.decrypt(&encoding, &ciphertext).map_err(ClientError::content(path))?;
     Ok((message, ciphertext))
 }
+
+/// A ciphertext states no encoding, and none is given.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_tfhe.txt")]
+/// let three = key.encrypt(&encoding, 3, KeyOrder::Small, &mut tfhe::randomness()?)?;
+/// let older = three.with_bounds(ciphermill_tfhe::Bounds::UNSTATED);
+/// files::write(&path, &older.to_bytes(), files::PUBLIC, false)?;
+/// let Err(ClientError::Content { source, .. }) = tfhe::decrypt(&path, &key, None) else { panic!("no encoding") };
+/// assert_eq!(source.downcast_ref(), Some(&tfhe::NoEncoding));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the ciphertext states no encoding; give that of its message (--bits, or --min and --max)")]
+pub struct NoEncoding;
 
 /// Why a file is not a table of a function.
 ///

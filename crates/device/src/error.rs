@@ -218,7 +218,18 @@ pub enum RunError {
     /// The verifier rejected it before anything ran.
     #[error(transparent)]
     Verify(#[from] VerifyError),
-    /// An instruction failed.
+    /// The result would be wrong too often.
+    #[error(
+        "the result would be wrong with a probability of 2^{log2_p_fail:.1}, the limit is 2^{limit:.1}; use fewer operations \
+         between bootstraps or a parameter set with less noise, or raise the limit (--max-log2-p-fail)"
+    )]
+    FailureTooLikely {
+        /// log2 of the probability: the union over the bootstraps and outputs of the run.
+        log2_p_fail: f64,
+        /// log2 of the greatest that is accepted.
+        limit: f64,
+    },
+    /// An instruction failed, or its result would be wrong.
     #[error("instruction {index} (`{instruction}`): {source}")]
     Instruction {
         /// Its index, from 0.

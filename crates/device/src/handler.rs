@@ -4,7 +4,7 @@
 //! an object's bytes goes through an [`ObjectHandler`].
 
 use crate::store::StoreError;
-use ciphermill_program::{Instruction, KeyId, Opcode, Scheme, TypeCode, VrId};
+use ciphermill_program::{Effect, Facts, Instruction, KeyId, LogProbability, Opcode, Scheme, TypeCode, VrId};
 use std::{any::Any, fmt, io::Read, sync::Arc, time::Duration};
 
 /// Where the registers of a type live while the device uses them.
@@ -73,6 +73,20 @@ pub struct KeyPart {
     pub size: u64,
     /// Its content; each MiB is checked against its checksum before it is given out.
     pub content: Box<dyn Read + Send>,
+}
+
+/// log2 of the greatest failure probability of a run that the device accepts, unless its scheme or its configuration says
+/// otherwise.
+pub const DEFAULT_LOG2_P_FAIL: f64 = -64.0;
+
+/// The premises of a handler's judgement, in addition to the facts.
+#[derive(Clone, Copy, Debug)]
+pub struct Premises<'a> {
+    /// The shape of the key stored under the same Key ID, if there is one.
+    pub shape: Option<&'a dyn KeyShape>,
+    /// Whether a content of unknown range is assumed to have one that fits
+    /// ([`DeviceConfig::assume_range`](crate::DeviceConfig::assume_range)).
+    pub assume_range: bool,
 }
 
 /// One scheme's objects and instructions.
@@ -196,6 +210,55 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
         None
     }
 
+    /// The facts that the content of a register states, for [`effect`](Self::effect). The handler reads as much of the content
+    /// as it needs. The device keeps the facts of a stored object.
+    ///
+    /// # Errors
+    /// [`HandlerError::Operand`] for content that is not of its type; [`HandlerError::Read`] hands on an error of `content`.
+    fn facts(&self, id: VrId, size: u64, content: &mut dyn Read) -> Result<Facts, HandlerError> {
+        let _ = (id, size, content);
+        Ok(Facts::NONE)
+    }
+
+    /// The size in bytes that an object with these facts has in the newest version of its format. The verifier compares
+    /// objects by it, so that versions mix in one instruction.
+    fn newest_size(&self, facts: &Facts, size: u64) -> u64 {
+        let _ = facts;
+        size
+    }
+
+    /// The transfer function of one instruction: the facts of its result, and the probability that it goes wrong. `operands`
+    /// are the facts of the registers it reads, in the order of [`Instruction::reads`]. The default knows nothing of the
+    /// result and of no failure, which is right for exact schemes only.
+    ///
+    /// # Errors
+    /// [`HandlerError::Range`] if the result would be wrong, [`HandlerError::UnknownRange`] if it cannot be judged.
+    fn effect(
+        &self,
+        instruction: &Instruction,
+        operands: &[Facts],
+        premises: Premises<'_>,
+    ) -> Result<Effect, HandlerError> {
+        let _ = (instruction, operands, premises);
+        Ok(Effect::default())
+    }
+
+    /// The probability that the key's owner does not read a content with these facts right.
+    ///
+    /// # Errors
+    /// [`HandlerError::UnknownRange`] if it cannot be judged.
+    fn output_failure(&self, id: VrId, facts: &Facts, premises: Premises<'_>) -> Result<LogProbability, HandlerError> {
+        let _ = (id, facts, premises);
+        Ok(LogProbability::NEVER)
+    }
+
+    /// log2 of the greatest failure probability that is accepted for results under the key of this shape, unless the
+    /// [configuration](crate::DeviceConfig::max_log2_p_fail) says otherwise.
+    fn max_log2_p_fail(&self, shape: Option<&dyn KeyShape>) -> f64 {
+        let _ = shape;
+        DEFAULT_LOG2_P_FAIL
+    }
+
     /// Computes one instruction that is not Return, Move, Push or Pop; those are the device's own. `result` is empty and
     /// takes the new content of the register it writes.
     ///
@@ -219,6 +282,9 @@ pub struct Job<'a> {
     /// The shape of the Key ID in this space, if a key is stored: the same that [`ObjectHandler::estimate`] gets, so measured
     /// times that are kept in it are not those of other spaces.
     pub shape: Option<&'a dyn KeyShape>,
+    /// The facts of the result, as [`ObjectHandler::effect`] gave them. The handler writes them into the result where its
+    /// format states them.
+    pub facts: &'a Facts,
 }
 
 /// An object or instruction that a handler refused.
@@ -282,6 +348,25 @@ pub enum HandlerError {
         /// The operand's register.
         id: VrId,
         /// The error in it.
+        what: String,
+    },
+    /// The result would be wrong: a message would leave its range, or a table does not cover it.
+    #[error("register {id}: {what}")]
+    Range {
+        /// The register.
+        id: VrId,
+        /// The range and its limit.
+        what: String,
+    },
+    /// The range of a content is not known, so that no result can be judged.
+    #[error(
+        "register {id}: {what}, so that the result cannot be judged; write the object in the newest version of its format, \
+         or accept it as it is (--assume-range)"
+    )]
+    UnknownRange {
+        /// The register.
+        id: VrId,
+        /// The missing knowledge.
         what: String,
     },
     /// The engine of the device implements no operation of the scheme.

@@ -32,11 +32,11 @@ pub mod store;
 
 pub use ciphermill_storage::{self as storage, StorageError};
 pub use device::{
-    Device, DeviceConfig, KeyMemory, Location, ObjectSink, ObjectSource, ObjectStat, ReadMode, ReadOptions, Space,
-    WriteMode, WriteOptions, Written, program_register,
+    CheckedOutput, CheckedProgram, Device, DeviceConfig, KeyMemory, Location, ObjectSink, ObjectSource, ObjectStat,
+    ReadMode, ReadOptions, Space, WriteMode, WriteOptions, Written, program_register,
 };
 pub use error::{DeviceError, KeyMemoryError, RunError};
-pub use handler::{HandlerError, ObjectHandler};
+pub use handler::{HandlerError, ObjectHandler, Premises};
 pub use memory::MemoryError;
 pub use metrics::{InstructionMetrics, KeyMemoryUsage, MetricsSnapshot, SpaceMetrics};
 pub use store::{ObjectFlags, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, StoreError, StoreFiles};

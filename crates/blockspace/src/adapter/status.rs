@@ -26,6 +26,12 @@ pub const NO_SUCH_OBJECT: Status = Status::vendor(0x09).do_not_retry();
 pub const NO_SUCH_READ: Status = Status::vendor(0x0a).do_not_retry();
 /// The host has no right to this, or the object belongs to another host.
 pub const ACCESS_DENIED: Status = Status::ACCESS_DENIED.do_not_retry();
+/// The result of the program would be wrong with a probability above the limit.
+pub const FAILURE_TOO_LIKELY: Status = Status::vendor(0x0b).do_not_retry();
+/// A message of the program would leave its range, or a test vector does not cover it.
+pub const RANGE_EXCEEDED: Status = Status::vendor(0x0c).do_not_retry();
+/// The program needs the range of an object that does not state it.
+pub const RANGE_UNKNOWN: Status = Status::vendor(0x0d).do_not_retry();
 /// Too many commands are in progress; the host may try again.
 pub const BUSY: Status = Status::vendor(0x10);
 
@@ -82,6 +88,9 @@ fn of_run(cause: &RunError) -> Status {
     match cause {
         RunError::ResultTooLarge { .. } => RESULT_TOO_LARGE,
         RunError::Memory(MemoryError::Swap(_)) => Status::INTERNAL_ERROR,
+        RunError::FailureTooLikely { .. } => FAILURE_TOO_LIKELY,
+        RunError::Instruction { source: HandlerError::Range { .. }, .. } => RANGE_EXCEEDED,
+        RunError::Instruction { source: HandlerError::UnknownRange { .. }, .. } => RANGE_UNKNOWN,
         _ => PROGRAM_FAILED,
     }
 }

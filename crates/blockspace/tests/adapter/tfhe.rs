@@ -6,6 +6,7 @@ mod scheme;
 use crate::support::{BLOCK, HALF, LOG2, NAMESPACE, checked, host, metadata, padded, runtime};
 use ciphermill_blockspace::{
     BlockSpace, BlockSpaceConfig,
+    adapter::status,
     volume::{Volume, VolumeConfig, VolumeFiles},
 };
 use ciphermill_device::{Device, DeviceConfig, SpaceLimits};
@@ -28,8 +29,11 @@ fn products_of_the_real_scheme_by_blocks_alone() {
     let space = BlockSpace::open(&device, NAMESPACE, volume, config, runtime.handle().clone()).expect("a namespace");
     let write = |lba: u64, data: Vec<u8>| runtime.block_on(Arc::clone(&space).write(&host, lba, data).wait());
     let read = |lba: u64, blocks: u32| runtime.block_on(Arc::clone(&space).read(&host, lba, blocks).wait());
-    let mut next = 0;
+    let (mut next, mut program_at) = (0, 0);
     for (id, bytes) in keys.objects(KEY) {
+        if id == scheme::program_of(KEY) {
+            program_at = next;
+        }
         let size = bytes.len();
         write(HALF + next, metadata(&id.to_string(), size).encode().to_vec()).expect("metadata");
         for (index, piece) in padded(&bytes).chunks(32 * BLOCK).enumerate() {
@@ -56,6 +60,28 @@ fn products_of_the_real_scheme_by_blocks_alone() {
         let blocks = record.size.div_ceil(BLOCK as u64) as u32;
         let result = read(y_at, blocks).expect("the product");
         assert_eq!(keys.decrypt_product(&result[..record.size as usize]), x * y, "{x} * {y}");
+    }
+    // A refused result names its cause by the status: y counts for 2X, and the table has no place for X times that.
+    let overflow = scheme::program("homintmult 4:0:3, 1000\nreturn 4:0:3");
+    let noisy = format!("{}return 4:0:3", "homintmult 4:0:3, 0\n");
+    let first = keys.client.encrypt_in(&keys.product.operands(), 1, keys.choice, &mut rng).expect("in range");
+    let first = first.with_bounds(ciphermill_tfhe::Bounds::UNSTATED).to_bytes();
+    let unsure = keys.client.encrypt_in(&keys.product.operands(), 1, keys.choice, &mut rng).expect("in range");
+    let unsure =
+        unsure.with_bounds(ciphermill_tfhe::Bounds::UNKNOWN.with_range(Some(keys.product.operands()))).to_bytes();
+    let sound = keys.operand(1, &mut rng);
+    for (code, operand, expected) in [
+        (overflow, sound, status::RANGE_EXCEEDED),
+        (scheme::program(&noisy), unsure, status::FAILURE_TOO_LIKELY),
+        (scheme::program(&noisy), first, status::RANGE_UNKNOWN),
+    ] {
+        let code = code.encode();
+        write(HALF + program_at, checked(&scheme::program_of(KEY).to_string(), &code).encode().to_vec())
+            .expect("metadata");
+        write(program_at, padded(&code)).expect("the program");
+        write(HALF + y_at, metadata(&y_of(KEY).to_string(), operand.len()).encode().to_vec()).expect("metadata");
+        let error = write(y_at, padded(&operand)).expect_err("a refusal");
+        assert!(error.status.is(expected) && error.status.is_final(), "{error}");
     }
     // An operand of another key is refused with the scheme's words.
     let other = Keys::new(50, KeyForm::Seeded, KeyOrder::Small);

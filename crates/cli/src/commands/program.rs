@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use ciphermill_client::files;
 use ciphermill_client::program::LoadedProgram;
-use ciphermill_device::{DeviceError, RunError, program_register};
+use ciphermill_device::{CheckedOutput, CheckedProgram, DeviceError, RunError, program_register};
+use ciphermill_lattice::ModelProbability;
 use ciphermill_middleware::{Metadata, NvmeTransport, ReadMode, Transport, WriteMode};
 use ciphermill_program::{Environment, Instruction, Limits, ObjectInfo, VrId, disassemble, disassemble_named, verify};
 use clap::Subcommand;
@@ -74,8 +75,8 @@ struct Disasm {
 
 /// Verify a program against the objects of a store or a served device, without running it
 ///
-/// For a served device, only registers, types and keys are verified, against the list of its objects. The run time is
-/// not estimated, and the device may still refuse the program.
+/// For a served device, only registers, types and keys are verified, against the list of its objects. Run time and
+/// failure probability are not judged, and the device may still refuse the program.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -171,26 +172,51 @@ fn disasm(args: &Disasm) -> Result<(), CliError> {
 
 fn check(args: &Check) -> Result<(), CliError> {
     #[derive(Serialize)]
+    struct Output {
+        register: String,
+        log2_p_fail: Option<f64>,
+    }
+    #[derive(Serialize)]
     struct Report {
         instructions: usize,
         estimated_seconds: Option<f64>,
+        outputs: Option<Vec<Output>>,
+        max_log2_p_fail: Option<f64>,
     }
     let loaded = args.program.load()?;
     if let Some(target) = args.place.remote_target()? {
         let transport = args.place.remote().connect(target)?;
         Listed::of(&transport)?.verify(&args.program, &loaded)?;
         let instructions = loaded.program.instructions().len();
-        let report = Report { instructions, estimated_seconds: None };
+        let report = Report { instructions, estimated_seconds: None, outputs: None, max_log2_p_fail: None };
         let file = args.program.file().display();
         let text = format!("{file}: {instructions} instructions, nothing against them in the device's list of objects");
         return output::result(args.json, &report, &text);
     }
     let (_, space) = args.place.device_and_space(false)?;
-    let estimate = space.check(&loaded.program).map_err(|error| located(&args.program, &loaded, error))?;
+    let CheckedProgram { estimate, outputs, limit } =
+        space.check(&loaded.program).map_err(|error| located(&args.program, &loaded, error))?;
     let instructions = loaded.program.instructions().len();
-    let report = Report { instructions, estimated_seconds: Some(estimate.as_secs_f64()) };
-    let text =
+    let mut text =
         format!("{}: accepted, {instructions} instructions, estimated {estimate:.1?}", args.program.file().display());
+    for CheckedOutput { register, log2_p_fail } in &outputs {
+        let odds = match log2_p_fail {
+            Some(log2) if *log2 == f64::NEG_INFINITY => "exact".to_owned(),
+            Some(log2) => format!("wrong with probability {}", ModelProbability { log2: *log2 }),
+            None => "of unknown failure probability (--assume-range)".to_owned(),
+        };
+        text += &format!("\noutput {register}: {odds}; the limit is 2^{limit}");
+    }
+    let output = |output: &CheckedOutput| Output {
+        register: output.register.to_string(),
+        log2_p_fail: output.log2_p_fail.filter(|log2| log2.is_finite()),
+    };
+    let report = Report {
+        instructions,
+        estimated_seconds: Some(estimate.as_secs_f64()),
+        outputs: Some(outputs.iter().map(output).collect()),
+        max_log2_p_fail: Some(limit),
+    };
     output::result(args.json, &report, &text)
 }
 

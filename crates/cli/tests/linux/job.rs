@@ -37,7 +37,8 @@ impl Job {
             ["test-vector", "--params", SET, "--insecure-params", "--function", "square-quarter", "--out", "sq.tv"];
         let report = bench.run(vector.into_iter().chain(["--json", "--choice", "big"])).json();
         assert!(report["largest_operand"].as_i64().expect("a number") >= x.max(y), "{report}");
-        let input = encoding(&report["input"]);
+        let mut input = encoding(&report["input"]);
+        input.push(format!("--range=0:{}", report["largest_operand"]));
         for (message, out) in [(x, "x.ct"), (y, "y.ct")] {
             let fixed = ["encrypt", "--secret-key", "me.key", "--insecure-params", "--choice", "big", "--out", out];
             let message = format!("--message={message}");

@@ -102,6 +102,14 @@ pub struct DeviceConfig {
     pub max_stack: usize,
     /// The longest estimated run time; a run that takes longer is stopped before its next instruction.
     pub max_program_duration: Duration,
+    /// log2 of the greatest probability that the result of a run is wrong; a program above it is refused with
+    /// [`RunError::FailureTooLikely`](crate::RunError::FailureTooLikely). `None`: the limit of the scheme and its parameter
+    /// set, [`ObjectHandler::max_log2_p_fail`](crate::ObjectHandler::max_log2_p_fail).
+    pub max_log2_p_fail: Option<f64>,
+    /// Whether objects that do not state the range of their messages are assumed to have one that fits wherever a program
+    /// needs it. Without it, such a program is refused. Its failure probability is then that of the parameter set's own
+    /// messages.
+    pub assume_range: bool,
     /// The largest object in bytes.
     pub max_object_bytes: u64,
     /// Programs that run at the same time, on their callers' threads; at least 1.
@@ -185,6 +193,8 @@ impl DeviceConfig {
             max_program_instructions: max_instructions,
             max_stack,
             max_program_duration: max_duration,
+            max_log2_p_fail: None,
+            assume_range: false,
             max_object_bytes: 16 << 30,
             max_running_programs: std::thread::available_parallelism().map_or(1, usize::from),
             max_waiting_programs: 1024,
@@ -211,6 +221,11 @@ impl DeviceConfig {
                 "max_program_instructions is {}, it must be 1 to {MAX_INSTRUCTIONS}",
                 self.max_program_instructions
             ));
+        }
+        if let Some(given) = self.max_log2_p_fail
+            && (given.is_nan() || given > 0.0)
+        {
+            return refuse(format!("max_log2_p_fail is {given}, it must be at most 0"));
         }
         let KeyMemory { bytes, floors, .. } = &self.key_memory;
         if *bytes == 0 {

@@ -19,7 +19,7 @@ use crate::{
     store::{ObjectFlags, ObjectKey, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, Store, StoreError},
 };
 use cache::Cache;
-use ciphermill_program::{DataId, InstructionSet, KeyId, Program, TypeCode, VrId};
+use ciphermill_program::{DataId, Facts, InstructionSet, KeyId, Program, TypeCode, VrId};
 use gate::Gate;
 use keys::Keys;
 use registry::{Known, Registry};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub use config::{DeviceConfig, KeyMemory, Location};
 pub use objects::{ObjectSink, ObjectSource};
-pub use types::{ObjectStat, ReadMode, ReadOptions, WriteMode, WriteOptions, Written};
+pub use types::{CheckedOutput, CheckedProgram, ObjectStat, ReadMode, ReadOptions, WriteMode, WriteOptions, Written};
 
 /// The secure-computing device. Cheap to clone; all clones are one device, which closes when the last clone, space, sink
 /// and source of it is gone.
@@ -67,6 +67,8 @@ pub struct Space {
 const ENTRY_BYTES: u64 = 256;
 /// Memory for decoded programs between their runs, in bytes.
 const PROGRAM_CACHE_BYTES: u64 = 64 << 20;
+/// Memory for the facts of stored objects, in bytes.
+const FACTS_CACHE_BYTES: u64 = 16 << 20;
 
 #[derive(Debug)]
 struct Inner {
@@ -78,6 +80,7 @@ struct Inner {
     keys: Keys,
     programs: Cache<ObjectKey, Arc<Program>>,
     test_vectors: Cache<ObjectKey, Arc<[u8]>>,
+    facts: Cache<ObjectKey, Facts>,
     gate: Gate,
     metrics: Metrics,
 }
@@ -123,6 +126,7 @@ impl Device {
                     ENTRY_BYTES + size_of_val(program.instructions()) as u64
                 }),
                 test_vectors,
+                facts: Cache::new(FACTS_CACHE_BYTES, |facts| ENTRY_BYTES + facts.memory_bytes()),
                 metrics: Metrics::default(),
             }),
         })
@@ -441,7 +445,8 @@ impl Space {
         run::run_given(self, program)
     }
 
-    /// Judges a program as [`run`](Self::run) would, without running it, and gives its estimated run time.
+    /// Judges a program as [`run`](Self::run) would, without running it, and gives its estimated run time and the
+    /// probability that its result is wrong.
     ///
     /// # Errors
     /// [`DeviceError::GivenProgramFailed`].
@@ -453,10 +458,12 @@ impl Space {
     /// assert!(matches!(space.check(&sum), Err(DeviceError::GivenProgramFailed { .. })));
     /// space.write_bytes(x, &one, WriteOptions::default())?;
     /// space.write_bytes(y, &two, WriteOptions::default())?;
-    /// assert!(space.check(&sum)? <= device.config().max_program_duration);
+    /// let checked = space.check(&sum)?;
+    /// assert!(checked.estimate <= device.config().max_program_duration);
+    /// assert!(checked.outputs[0].log2_p_fail.is_some_and(|log2| log2 < -64.0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check(&self, program: &Program) -> Result<std::time::Duration, DeviceError> {
+    pub fn check(&self, program: &Program) -> Result<CheckedProgram, DeviceError> {
         run::check_given(self, program)
     }
 
@@ -560,6 +567,7 @@ impl Inner {
         self.registers.remove(key);
         self.programs.remove(&key);
         self.test_vectors.remove(&key);
+        self.facts.remove(&key);
         match self.registry.get(key.id.type_code).map(|known| known.descriptor.role) {
             Some(Role::Key) => self.keys.forget_key((key.space, key.id.type_code, key.id.key_id)),
             Some(Role::TestVector) => self.keys.forget_prepared(key.space, key.id),

@@ -5,23 +5,26 @@
 //! their operands, and need no lock on the space.
 
 mod environment;
+mod knowledge;
 mod operands;
 mod value;
 
 use super::{
-    Inner, Space,
+    CheckedOutput, CheckedProgram, Inner, Space,
     budget::Use,
     gate::Pass,
     keys::{Asker, Refused},
 };
 use crate::{
     error::{DeviceError, RunError},
-    handler::{Job, KeyShape, ObjectHandler, Residency},
+    handler::{DEFAULT_LOG2_P_FAIL, HandlerError, Job, KeyShape, ObjectHandler, Residency},
     memory::MemoryError,
     metrics::{InstructionMetrics, count, count_time},
     store::{SpaceId, StoredObject},
 };
-use ciphermill_program::{Action, Instruction, KeyId, Program, TypeCode, VrId, verify};
+use ciphermill_program::{
+    Action, Assessment, Facts, Instruction, KeyId, Program, Refusal, TypeCode, Verified, VrId, assess, verify,
+};
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap, HashSet},
@@ -96,11 +99,17 @@ pub(super) fn run_given(space: &Space, program: &Program) -> Result<Vec<u8>, Dev
     }
 }
 
-/// Judges a program as [`run_given`] does before anything runs, and gives its estimated run time.
-pub(super) fn check_given(space: &Space, program: &Program) -> Result<Duration, DeviceError> {
-    let judge = || -> Result<Duration, RunError> {
+/// Judges a program as [`run_given`] does before anything runs.
+pub(super) fn check_given(space: &Space, program: &Program) -> Result<CheckedProgram, DeviceError> {
+    let judge = || -> Result<CheckedProgram, RunError> {
         let run = Run::new(space, program, last_operand(program), None)?;
-        Ok(verify(space.inner.registry.instructions(), program, &run, &run.inner.config.program_limits())?.estimate())
+        let verified = run.verified(program)?;
+        let output = |output: &ciphermill_program::Output| CheckedOutput {
+            register: output.register,
+            log2_p_fail: output.failure.log2(),
+        };
+        let outputs = run.assessed(&verified)?.outputs().iter().map(output).collect();
+        Ok(CheckedProgram { estimate: verified.estimate(), outputs, limit: run.limit(verified.returned()) })
     };
     judge().map_err(|cause| DeviceError::GivenProgramFailed { space: space.id, cause: Box::new(cause) })
 }
@@ -119,6 +128,11 @@ pub(super) fn keep(inner: &Inner, object: &StoredObject, bytes: &[u8]) {
         .registry
         .get(object.key().id.type_code)
         .is_some_and(|known| known.descriptor.residency == Residency::Paged);
+    if let Some(handler) = inner.registry.handler(object.key().id.type_code)
+        && let Ok(facts) = handler.facts(object.key().id, bytes.len() as u64, &mut &*bytes)
+    {
+        inner.facts.insert(object.key(), object.generation(), facts);
+    }
     if paged && let Ok(register) = inner.memory.store_for(object.key().space.0, bytes) {
         inner.registers.insert(object.key(), object.generation(), Arc::new(register));
     }
@@ -146,13 +160,12 @@ fn within(limit: Option<u64>, result: Vec<u8>) -> Result<Vec<u8>, RunError> {
 
 fn execute(space: &Space, program: &Program, trigger: VrId, operand: Option<&[u8]>) -> Result<Vec<u8>, RunError> {
     let mut run = Run::new(space, program, trigger, operand)?;
-    let limits = run.inner.config.program_limits();
-    verify(space.inner.registry.instructions(), program, &run, &limits)?;
+    let assessment = run.assessed(&run.verified(program)?)?;
     if let Some(bytes) = operand {
         let value = run.new_value(bytes)?;
         run.registers.insert(trigger, value);
     }
-    let outcome = run.steps(program, limits.max_duration);
+    let outcome = run.steps(program, &assessment);
     run.inner.metrics.add_instructions(&run.times);
     let result = outcome?;
     let handler = run.handler(trigger)?;
@@ -192,6 +205,8 @@ struct Run<'a> {
     times: BTreeMap<&'static str, InstructionMetrics>,
     /// Sizes as the verifier sees them come about, instruction after instruction.
     sizes: RefCell<Sizes>,
+    /// The facts of stored objects that were asked for.
+    facts: RefCell<HashMap<VrId, Result<Facts, HandlerError>>>,
     /// Buffers of the instruction in work; kept to spare allocations.
     operands: Vec<Vec<u8>>,
     result: Vec<u8>,
@@ -222,6 +237,7 @@ impl<'a> Run<'a> {
             stack: Vec::new(),
             times: BTreeMap::new(),
             sizes: RefCell::default(),
+            facts: RefCell::default(),
             operands: Vec::new(),
             result: Vec::new(),
         };
@@ -305,14 +321,41 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn steps(&mut self, program: &Program, limit: Duration) -> Result<Vec<u8>, RunError> {
+    fn verified<'p>(&self, program: &'p Program) -> Result<Verified<'p>, RunError> {
+        Ok(verify(self.inner.registry.instructions(), program, self, &self.inner.config.program_limits())?)
+    }
+
+    /// The facts of every result, if the handlers refuse none and the run fails rarely enough.
+    fn assessed(&self, verified: &Verified<'_>) -> Result<Assessment, RunError> {
+        let assessment = assess(verified, self).map_err(|refusal| match refusal.source.store_error() {
+            Some(store) => RunError::Store(store.clone()),
+            None => {
+                let Refusal { index, instruction, source } = refusal;
+                RunError::Instruction { index, instruction, source }
+            }
+        })?;
+        let limit = self.limit(verified.returned());
+        match assessment.failure().log2() {
+            Some(log2_p_fail) if log2_p_fail > limit => Err(RunError::FailureTooLikely { log2_p_fail, limit }),
+            _ => Ok(assessment),
+        }
+    }
+
+    /// log2 of the greatest failure probability of a run that returns this register.
+    fn limit(&self, returned: VrId) -> f64 {
+        let own = || self.inner.registry.handler(returned.type_code).map(|h| h.max_log2_p_fail(self.shape(returned)));
+        self.inner.config.max_log2_p_fail.or_else(own).unwrap_or(DEFAULT_LOG2_P_FAIL)
+    }
+
+    fn steps(&mut self, program: &Program, assessment: &Assessment) -> Result<Vec<u8>, RunError> {
         let instructions = program.instructions();
+        let limit = self.inner.config.max_program_duration;
         for (index, instruction) in instructions.iter().enumerate() {
             let started = Instant::now();
             if started > self.end {
                 return Err(RunError::TimedOut { done: index, total: instructions.len(), limit });
             }
-            let returned = self.step(index, instruction)?;
+            let returned = self.step(index, instruction, assessment.result(index))?;
             let metrics = self.times.entry(instruction.mnemonic()).or_default();
             metrics.count += 1;
             metrics.time += started.elapsed();
@@ -325,7 +368,7 @@ impl<'a> Run<'a> {
     }
 
     /// Does one instruction; gives the result if it is a return.
-    fn step(&mut self, index: usize, instruction: &Instruction) -> Result<Option<Vec<u8>>, RunError> {
+    fn step(&mut self, index: usize, instruction: &Instruction, facts: &Facts) -> Result<Option<Vec<u8>>, RunError> {
         match instruction.action() {
             Action::Return => {
                 let mut result = Vec::new();
@@ -346,7 +389,7 @@ impl<'a> Run<'a> {
                 let value = self.stack.pop().ok_or(RunError::NoOperand { register: target })?;
                 self.registers.insert(target, value);
             }
-            Action::Compute => self.compute(index, instruction)?,
+            Action::Compute => self.compute(index, instruction, facts)?,
         }
         Ok(None)
     }
@@ -357,7 +400,7 @@ impl<'a> Run<'a> {
         self.load(register)
     }
 
-    fn compute(&mut self, index: usize, instruction: &Instruction) -> Result<(), RunError> {
+    fn compute(&mut self, index: usize, instruction: &Instruction, facts: &Facts) -> Result<(), RunError> {
         let Some(target) = instruction.writes() else { return Ok(()) };
         let handler = &**self.handler(target)?;
         let refuse = |source| RunError::Instruction { index, instruction: *instruction, source };
@@ -399,7 +442,7 @@ impl<'a> Run<'a> {
         let operands: Vec<&[u8]> = buffers[..used].iter().map(Vec::as_slice).collect();
         let (key, prepared) = (key.as_ref().map(|key| key.value()), prepared.as_ref().map(Use::value));
         let shape = self.shape(target);
-        let job = Job { instruction, operands: &operands, key, prepared, shape };
+        let job = Job { instruction, operands: &operands, key, prepared, shape, facts };
         handler.execute(&job, &mut result).map_err(refuse)?;
         self.write(target, &result)?;
         (self.operands, self.result) = (buffers, result);

@@ -2,6 +2,7 @@
 
 use crate::store::{ObjectFlags, ObjectPages, StoredObject};
 use ciphermill_program::VrId;
+use std::time::Duration;
 
 /// Whether a write of an object may run a program.
 ///
@@ -168,4 +169,35 @@ pub struct Written {
     pub stat: ObjectStat,
     /// Whether it is the result of a program.
     pub computed: bool,
+}
+
+/// The judgement of a program that would run.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// space.write_bytes(x, &one, WriteOptions::default())?;
+/// space.write_bytes(y, &two, WriteOptions::default())?;
+/// let CheckedProgram { outputs, limit, .. } = space.check(&sum)?;
+/// assert_eq!((outputs[0].register, limit), (x, -64.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedProgram {
+    /// The expected run time.
+    pub estimate: Duration,
+    /// Its outputs.
+    pub outputs: Vec<CheckedOutput>,
+    /// log2 of the greatest failure probability that the device accepts for it.
+    pub limit: f64,
+}
+
+/// One output of a judged program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CheckedOutput {
+    /// The returned register.
+    pub register: VrId,
+    /// log2 of the probability that it is wrong: the union over the run's bootstraps and the reading of the output. `None`
+    /// if it is not known, which happens under [`DeviceConfig::assume_range`](crate::DeviceConfig::assume_range) only.
+    pub log2_p_fail: Option<f64>,
 }

@@ -17,14 +17,15 @@ use ciphermill_hmvp::{
 use ciphermill_lattice::KeyTag;
 use ciphermill_math::Isa;
 use ciphermill_program::{
-    DataId, Instruction, InstructionSpec, KeyId, KeyUse, ObjectClass, Opcode, Operand, Operands, Scheme, TypeCode, VrId,
+    DataId, Effect, Fact, Facts, Instruction, InstructionSpec, KeyId, KeyUse, LogProbability, ObjectClass, Opcode,
+    Operand, Operands, Scheme, TypeCode, VrId,
 };
 use ciphermill_wire::WireError;
 
 use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
 use crate::cost::BySize;
 use crate::handler::{
-    HandlerError, Job, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
+    HandlerError, Job, KeyContext, KeyPart, KeyShape, ObjectHandler, Premises, Residency, Role, Trigger, TypeDescriptor,
 };
 
 /// A public evaluation key; the data id says which.
@@ -166,6 +167,18 @@ struct Ready {
 impl KeyContext for Ready {
     fn memory_bytes(&self) -> u64 {
         self.matrix.memory_bytes() + self.keys.memory_bytes() + tables_bytes(self.matrix.plan().context().parameters())
+    }
+}
+
+/// The failure of a matrix's products.
+#[derive(Debug)]
+struct Planned {
+    log2_failure: f64,
+}
+
+impl Fact for Planned {
+    fn memory_bytes(&self) -> u64 {
+        size_of::<Self>() as u64
     }
 }
 
@@ -409,6 +422,36 @@ impl ObjectHandler for BfvHandler {
         match instruction.opcode() {
             HMVP_OPCODE => self.costs.expect(operands.first().copied().flatten()),
             _ => Duration::ZERO,
+        }
+    }
+
+    /// A matrix states the plan of its products, and the plan their failure probability.
+    fn facts(&self, id: VrId, _size: u64, content: &mut dyn Read) -> Result<Facts, HandlerError> {
+        if id.type_code != MATRIX {
+            return Ok(Facts::NONE);
+        }
+        match SealedMatrix::read_log2_failure(content) {
+            Ok(log2_failure) => Ok(Facts::new(Planned { log2_failure })),
+            Err(error) => Err(error.into_io().map_or_else(|e| operand_error(id, &e), |io| HandlerError::read(id, io))),
+        }
+    }
+
+    /// A product is wrong, once it is decrypted, as often as the plan of its matrix says. The plan refuses a product as
+    /// input, so failures do not build up from product to product.
+    fn effect(
+        &self,
+        instruction: &Instruction,
+        operands: &[Facts],
+        _premises: Premises<'_>,
+    ) -> Result<Effect, HandlerError> {
+        match (instruction.opcode(), operands) {
+            (HMVP_OPCODE, [matrix, _]) => {
+                let failure = matrix
+                    .get()
+                    .map_or(LogProbability::UNKNOWN, |planned: &Planned| LogProbability::new(planned.log2_failure));
+                Ok(Effect { facts: Facts::NONE, failure })
+            }
+            _ => Ok(Effect::default()),
         }
     }
 

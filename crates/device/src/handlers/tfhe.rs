@@ -4,25 +4,28 @@
 //! key-switching key (data id 2), of one key set. Ciphertexts under the small and the big key are both accepted; an
 //! instruction computes on operands of one kind.
 
+mod transfer;
+
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ciphermill_program::{
-    DataId, Instruction, InstructionSpec, KeyId, KeyUse, ObjectClass, Operand, Operands, ResultLength, Scheme,
-    TypeCode, VrId,
+    DataId, Effect, Facts, Instruction, InstructionSpec, KeyId, KeyUse, LogProbability, ObjectClass, Operand, Operands,
+    ResultLength, Scheme, TypeCode, VrId,
 };
 use ciphermill_tfhe::server_key::{KeyHeader, MAX_KEY_LEN, validate_key};
 use ciphermill_tfhe::{
     Ciphertext, KeyKind, KeyOrder, KeyPartError, KeyPartId, KeyTag, ParameterError, ParameterSet, PreparedKey,
-    SecurityPolicy, TestVector, TfheEngine, TfheError,
+    SecurityPolicy, Table, TestVector, TfheEngine, TfheError,
 };
 use ciphermill_wire::WireError;
 
 use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
 use crate::handler::{
-    HandlerError, Job, KeyContext, KeyPart, KeyShape, ObjectHandler, Residency, Role, Trigger, TypeDescriptor,
+    DEFAULT_LOG2_P_FAIL, HandlerError, Job, KeyContext, KeyPart, KeyShape, ObjectHandler, Premises, Residency, Role,
+    Trigger, TypeDescriptor,
 };
 
 /// A test vector: the function that a programmable bootstrap evaluates.
@@ -333,15 +336,16 @@ impl ObjectHandler for TfheHandler {
         };
         let spec = shape.parameters.spec();
         if id.type_code == TV {
-            let expected = spec.sealed_test_vector_len();
-            return if size == expected { Ok(()) } else { Err(wrong(expected.to_string())) };
+            let lens = spec.sealed_test_vector_lens();
+            let expected = || format!("{} (or {} in version 1)", lens[1], lens[0]);
+            return if lens.contains(&size) { Ok(()) } else { Err(wrong(expected())) };
         }
-        let small = spec.sealed_ciphertext_len(KeyOrder::Small);
-        let big = spec.sealed_ciphertext_len(KeyOrder::Big);
-        if size == small || size == big {
+        let [small, big] = [KeyOrder::Small, KeyOrder::Big].map(|order| spec.sealed_ciphertext_lens(order));
+        if small.contains(&size) || big.contains(&size) {
             Ok(())
         } else {
-            Err(wrong(format!("{small} (small key) or {big} (big key)")))
+            let [[old_small, small], [old_big, big]] = [small, big];
+            Err(wrong(format!("{small} (small key) or {big} (big key); {old_small} or {old_big} in version 1")))
         }
     }
 
@@ -379,7 +383,10 @@ impl ObjectHandler for TfheHandler {
         let bytes = read_whole(id, size, content)?;
         if id.type_code == TV {
             let vector = TestVector::from_bytes(&bytes).map_err(|e| invalid(id, e))?;
-            return shape.map_or(Ok(()), |s| s.parameters.check_test_vector(&vector).map_err(|e| invalid(id, e)));
+            if let Some(shape) = shape {
+                shape.parameters.check_test_vector(&vector).map_err(|e| invalid(id, e))?;
+            }
+            return Table::of(&vector).map(drop).map_err(|e| invalid(id, e));
         }
         let ciphertext = Ciphertext::from_bytes(&bytes).map_err(|e| invalid(id, e))?;
         shape.map_or(Ok(()), |shape| self.check_ciphertext(id, &ciphertext, shape))
@@ -432,6 +439,32 @@ impl ObjectHandler for TfheHandler {
         Duration::from_nanos(nanoseconds as u64)
     }
 
+    fn facts(&self, id: VrId, size: u64, content: &mut dyn Read) -> Result<Facts, HandlerError> {
+        let bytes = read_whole(id, size, content)?;
+        transfer::facts(id, &bytes).map_err(|e| operand_error(id, &e))
+    }
+
+    fn newest_size(&self, facts: &Facts, size: u64) -> u64 {
+        transfer::newest_size(facts, size)
+    }
+
+    fn effect(
+        &self,
+        instruction: &Instruction,
+        operands: &[Facts],
+        premises: Premises<'_>,
+    ) -> Result<Effect, HandlerError> {
+        transfer::Rules::new(premises).effect(instruction, operands)
+    }
+
+    fn output_failure(&self, id: VrId, facts: &Facts, premises: Premises<'_>) -> Result<LogProbability, HandlerError> {
+        transfer::Rules::new(premises).output(id, facts)
+    }
+
+    fn max_log2_p_fail(&self, shape: Option<&dyn KeyShape>) -> f64 {
+        downcast::<Shape>(shape).map_or(DEFAULT_LOG2_P_FAIL, |shape| shape.parameters.log2_p_fail_limit())
+    }
+
     fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
         let &Job { instruction, operands, key, shape, .. } = job;
         let value = match (instruction.opcode(), instruction.operands(), operands) {
@@ -458,7 +491,8 @@ impl ObjectHandler for TfheHandler {
             }
             _ => return Err(HandlerError::Unsupported { handler: self.name(), opcode: instruction.opcode() }),
         };
-        result.extend_from_slice(&value.to_bytes());
+        // What an engine states of its result does not count.
+        result.extend_from_slice(&value.with_bounds(transfer::result_bounds(job.facts)).to_bytes());
         Ok(())
     }
 }

@@ -129,11 +129,14 @@ fn a_write_or_a_read_multiplies() {
         let multiply = program("hmvp 6:9:0, 7:9:4\nreturn 7:9:4");
         // Nothing was timed yet: 100 ms for a product, 5 ns for a byte of the keys that have to be loaded.
         let loading = 5 * parties.galois.len() as u128;
-        assert_eq!(space.check(&multiply).expect("accepted").as_nanos(), 100_000_000 + loading);
+        let checked = space.check(&multiply).expect("accepted");
+        assert_eq!(checked.estimate.as_nanos(), 100_000_000 + loading);
+        // The plan of the matrix knows how often a product is wrong.
+        assert_eq!(checked.outputs[0].log2_p_fail, Some(parties.plan.explain().log2_failure));
         let begun = std::time::Instant::now();
         let product = space.run(&multiply).expect("a product");
         assert_eq!(parties.decrypt(&product), parties.expected(&v));
-        let (learnt, took) = (space.check(&multiply).expect("accepted"), begun.elapsed());
+        let (learnt, took) = (space.check(&multiply).expect("accepted").estimate, begun.elapsed());
         assert!(!learnt.is_zero() && learnt < took, "{learnt:?} is a part of {took:?}");
     }
 }

@@ -299,7 +299,7 @@ fn a_program_that_is_not_stored_runs_and_stores_nothing() {
     put(&space, x, &bytes(&[5, 6]));
     let double = vec![Instruction::mov(t, x), add(t, x), Instruction::ret(t)];
     let double = Program::new(double).expect("a program");
-    assert_eq!(space.check(&double).expect("accepted"), Duration::ZERO);
+    assert_eq!(space.check(&double).expect("accepted").estimate, Duration::ZERO);
     assert_eq!(to_words(&space.run(&double).expect("result")), [10, 12]);
     assert_eq!(space.list().len(), 1, "nothing is stored");
     space.delete(x).expect("delete");

@@ -179,7 +179,7 @@ fn estimates_scale_with_the_operands_and_follow_what_was_measured() {
     }
     // The key is loaded, so that its loading is in no estimate.
     space.run(&program("padd 18:0:0, 18:0:0\nreturn 18:0:0")).expect("a sum");
-    let estimate = |text: &str| space.check(&program(text)).expect("an estimate");
+    let estimate = |text: &str| space.check(&program(text)).expect("an estimate").estimate;
     for text in ["padd 18:0:d, 18:0:d", "pscale 17:0:d, 18:0:d", "pmatvec 17:0:d, 18:0:d"] {
         let [one, many] = ["0", "1"].map(|data| format!("{text}\nreturn 18:0:d").replace(":d", &format!(":{data}")));
         let ratio = estimate(&many).as_secs_f64() / estimate(&one).as_secs_f64();

@@ -52,7 +52,7 @@ fn put(space: &Space, register: &str, bytes: &[u8]) {
 
 /// Writes the store into `directory` and the clients' keys into `keys`.
 pub(crate) fn store(directory: &Path, keys: &Path) {
-    let device = Device::open(DeviceConfig::in_directory(directory), handlers()).expect("a device");
+    let device = open(directory, false);
     let space = device.space(SpaceId::EMBEDDED).expect("the space");
     tfhe(&space, keys);
     bfv(&space, keys);

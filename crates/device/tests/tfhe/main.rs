@@ -1,5 +1,6 @@
 //! The device with the real scheme: x·y, refusals, and the state after a restart.
 
+mod bounds;
 mod disk;
 mod keys;
 mod objects;

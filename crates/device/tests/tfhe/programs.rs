@@ -104,7 +104,7 @@ fn operands_that_do_not_go_together() {
     put(&f.space, register("3:0:7"), &big.to_bytes());
     for operation in ["homadd", "homsub"] {
         let source = format!("{operation} 4:0:3, 3:0:7\nreturn 4:0:3");
-        let cause = fails(&mut f, &program(&source), &["432", "8244"]);
+        let cause = fails(&mut f, &program(&source), &["456", "8268"]);
         assert!(matches!(cause, RunError::Verify(_)), "{cause}");
     }
     // A result of the other kind is right for the register: both kinds are stored under one key.

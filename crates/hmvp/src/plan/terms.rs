@@ -54,7 +54,7 @@ impl Terms {
     }
 
     /// The expected noise.
-    pub(super) fn judgement(&self) -> Judgement {
+    pub(crate) fn judgement(&self) -> Judgement {
         judge(&self.request, &self.choice, &*self.algorithm)
     }
 

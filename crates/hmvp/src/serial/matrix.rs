@@ -1,12 +1,12 @@
 //! Matrices.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 use ciphermill_math::Isa;
-use ciphermill_wire::{Encoder, SealWriter, WireError, sealed_len};
+use ciphermill_wire::{Decoder, Encoder, OpenReader, SealWriter, WireError, sealed_len};
 
-use super::{body_len, open_any, put_terms, require_left};
+use super::{MAX_BODY_LEN, body_len, open_any, put_terms, require_left, terms_bytes};
 use crate::entries::PackedEntries;
 use crate::error::HmvpError;
 use crate::plan::Terms;
@@ -107,6 +107,29 @@ impl SealedMatrix {
     pub fn plan(bytes: &[u8], isa: Isa) -> Result<Plan, HmvpError> {
         let (terms, _) = open_any(MATRIX, bytes)?;
         Plan::on_terms(terms, isa)
+    }
+
+    /// log2 of the probability that any entry of a product is wrong, by the plan at the head of a sealed matrix. No more than
+    /// the head is read, and its checksum is not compared.
+    ///
+    /// # Errors
+    /// If the head is malformed, the plan is not admissible, or reading fails.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let bytes = PlainMatrix::new(&plan, &dense)?.to_bytes();
+    /// assert_eq!(SealedMatrix::read_log2_failure(&bytes[..])?, plan.explain().log2_failure);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_log2_failure<R: Read>(content: R) -> Result<f64, HmvpError> {
+        let body = OpenReader::new(content, MATRIX, BODY_VERSION..=BODY_VERSION, MAX_BODY_LEN)?;
+        let mut head = Vec::new();
+        body.take(2 + u64::from(u16::MAX)).read_to_end(&mut head).map_err(WireError::from)?;
+        let mut encoded = Decoder::new(terms_bytes(&mut Decoder::new(&head))?);
+        let terms = Terms::decode(&mut encoded)?;
+        encoded.finish()?;
+        Ok(terms.judgement().log2_failure)
     }
 
     /// The id of its plan's parameter set.

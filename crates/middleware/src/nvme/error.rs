@@ -68,7 +68,13 @@ pub(super) fn mapped(id: BlobId, error: InitiatorError) -> TransportError {
     let cause = Box::new(Told(error));
     if is(&[status::OBJECT_REFUSED, status::CONTENT_REFUSED, status::METADATA_INVALID, status::NO_PROGRAM]) {
         TransportError::Refused(cause)
-    } else if is(&[status::PROGRAM_FAILED, status::RESULT_TOO_LARGE]) {
+    } else if is(&[
+        status::PROGRAM_FAILED,
+        status::RESULT_TOO_LARGE,
+        status::FAILURE_TOO_LIKELY,
+        status::RANGE_EXCEEDED,
+        status::RANGE_UNKNOWN,
+    ]) {
         TransportError::ProgramFailed(cause)
     } else if is(&[Status::CAPACITY_EXCEEDED, status::TOO_MANY_OBJECTS]) {
         TransportError::NoSpace(cause)

@@ -154,6 +154,8 @@ impl Settings {
             max_program_duration: args.options.max_program_seconds.or(file.max_program_seconds.map(Seconds::duration)),
             swap: args.swap.or(file.swap).map(|Bytes(bytes)| bytes),
             swap_of_space: args.swap_per_namespace.or(file.swap_per_namespace).map(|Bytes(bytes)| bytes),
+            max_log2_p_fail: args.options.results.max_log2_p_fail.or(file.max_log2_p_fail),
+            assume_range: args.options.results.assume_range || file.assume_range.unwrap_or(false),
             max_object_bytes: file.limits.object_bytes.map(|Bytes(bytes)| bytes),
             key_memory: args.options.key_memory.or(file.key_memory).map(|Bytes(bytes)| bytes),
             key_memory_floors: floors.collect(),
@@ -384,9 +386,10 @@ mod tests {
         let line = [&line[..], &["--allow-host", HOST, "--grace=2.5", "--nqn", HOST, "--scrub-hours=2"]].concat();
         let more = ["--swap=1G", "--swap-per-namespace=3M", "--capacity=unlimited", "--objects=7", "--audit=a.jsonl"];
         let line = [&line[..], &more, &["--advertise=192.0.2.1:4420", "--host-rights", &rights]].concat();
+        let line = [&line[..], &["--max-log2-p-fail=-80", "--assume-range"]].concat();
         let text = format!(
             "store='d'\nlisten='[::1]:5'\nmetrics='127.0.0.2:6'\nmemory='1M'\nkey-memory='2M'\nlog.filter='debug'\nallow-hosts=['{HOST}']\n\
-             grace-seconds=2.5\nsubsystem.nqn='{HOST}'\nscrub-hours=2\nswap='1G'\nswap-per-namespace='3M'\n\
+             grace-seconds=2.5\nsubsystem.nqn='{HOST}'\nscrub-hours=2\nmax-log2-p-fail=-80\nassume-range=true\nswap='1G'\nswap-per-namespace='3M'\n\
              capacity='unlimited'\nobjects=7\naudit.file='a.jsonl'\nadvertise=['192.0.2.1:4420']\n\
              [[host]]\nnqn='{OTHER}'\nrights=['read', 'write', 'owner-only']"
         );
@@ -397,6 +400,9 @@ mod tests {
         assert_eq!(by_file.access.of(HOST), Rights::default());
         assert_eq!(by_file.namespaces[0].capacity, Limit::New(u64::MAX));
         assert_eq!(by_file.subsystem.limits.stop_timeout, Duration::from_millis(2500));
+        assert_eq!((by_file.device.max_log2_p_fail, by_file.device.assume_range), (Some(-80.0), true));
+        let refused = merged(&["--store=d"], "max-log2-p-fail=0.5").expect_err("above 1");
+        assert!(refused.contains("max-log2-p-fail") && refused.contains("use -1000 to 0"), "{refused}");
     }
 
     #[test]

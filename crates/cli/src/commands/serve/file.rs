@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, de};
 use uuid::Uuid;
 
 use super::logging::LogFormat;
+use crate::device_args::log2_probability;
 use crate::inputs::BackendArg;
 
 /// The file, key by key. Everything may be left out.
@@ -40,6 +41,9 @@ pub(super) struct File {
     #[serde(default, deserialize_with = "engine")]
     pub(super) engine: Option<EngineName>,
     pub(super) max_program_seconds: Option<Seconds>,
+    #[serde(default, deserialize_with = "log2")]
+    pub(super) max_log2_p_fail: Option<f64>,
+    pub(super) assume_range: Option<bool>,
     pub(super) insecure_params: Option<bool>,
     pub(super) grace_seconds: Option<Seconds>,
     pub(super) scrub_hours: Option<Seconds>,
@@ -53,6 +57,11 @@ pub(super) struct File {
     pub(super) limits: FileLimits,
     #[serde(default, rename = "namespace")]
     pub(super) namespaces: Vec<Namespace>,
+}
+
+fn log2<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let given = f64::deserialize(deserializer)?;
+    log2_probability(&given.to_string()).map(Some).map_err(de::Error::custom)
 }
 
 fn engine<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EngineName>, D::Error> {

@@ -13,7 +13,10 @@ use crate::output;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill tfhe decrypt --secret-key me.key --min 0 --max 36 --no-padding xy.ct")]
+  $ ciphermill tfhe decrypt --secret-key me.key xy.ct
+
+The ciphertext states its encoding. One of an older format does not: give the encoding of its message (--bits, or \
+--min and --max).")]
 pub(crate) struct Args {
     /// Secret keys
     #[arg(long, value_name = "FILE")]
@@ -36,8 +39,8 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
-    let encoding = args.encoding.encoding()?;
+    let given = args.encoding.is_given().then(|| args.encoding.encoding()).transpose()?;
     let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
-    let (message, ciphertext) = tfhe::decrypt(&args.file, &client, &encoding)?;
+    let (message, ciphertext) = tfhe::decrypt(&args.file, &client, given.as_ref())?;
     output::result(args.json, &Report { message, choice: ciphertext.choice().to_string() }, &message.to_string())
 }

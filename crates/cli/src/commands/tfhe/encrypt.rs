@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use ciphermill_client::{files, tfhe};
+use ciphermill_tfhe::{Encoding, MessageRange, TfheError};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
@@ -15,13 +16,14 @@ use crate::output;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -6 --max 12 --key big --out x.ct
+  $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -6 --max 12 --range 0:6 --key big --out x.ct
   $ ciphermill tfhe encrypt --secret-key me.key --message-file - --bits 3 --out x.ct <m.txt
 
 Other users of the machine can read the command line of a process, and shells keep a history: a message that is a \
 secret belongs into a file or on standard input.
 
-The encoding (--bits, or --min and --max) is not part of the ciphertext; give the same one to decrypt.")]
+The ciphertext states its encoding (--bits, or --min and --max), the range of its message and the bound on its noise, \
+all of them public. A device refuses a program whose result would leave the range or fail too often.")]
 pub(crate) struct Args {
     /// Secret keys
     #[arg(long, value_name = "FILE")]
@@ -34,6 +36,9 @@ pub(crate) struct Args {
     message_file: Option<PathBuf>,
     #[command(flatten)]
     encoding: EncodingArgs,
+    /// Part of the encoding in which the message lies, as 0:6; public [default: the whole encoding]
+    #[arg(long, value_name = "MIN:MAX", value_parser = interval, allow_hyphen_values = true)]
+    range: Option<(i64, i64)>,
     /// Key of the ciphertext
     #[arg(long, alias = "choice", value_enum, value_name = "KEY", default_value = "big")]
     key: KeyOrderArg,
@@ -63,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let encoding = args.encoding.encoding()?;
     let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
     let log2_p_fail = client.parameters().log2_p_fail_of(&encoding, args.key.into());
-    if log2_p_fail > -40.0 {
+    if log2_p_fail > client.parameters().log2_p_fail_limit() {
         // Rounded, a probability near 1 would read 2^0.
         let odds = if log2_p_fail > -1.5 {
             "often or always".to_owned()
@@ -84,7 +89,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         (None, Some(path)) => message_in(path)?,
         (message, _) => message.unwrap_or_default(),
     };
-    let ciphertext = client.encrypt(&encoding, message, args.key.into(), &mut tfhe::randomness()?)?;
+    let range = range(&encoding, args.range)?;
+    let ciphertext = client.encrypt_in(&range, message, args.key.into(), &mut tfhe::randomness()?)?;
     let bytes = files::write(&args.out, &ciphertext.to_bytes(), files::PUBLIC, args.force)?;
     let report = Report {
         path: &args.out,
@@ -101,6 +107,21 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         report.dimension
     );
     output::result(args.json, &report, &text)
+}
+
+/// The stated range: a part of the encoding, or all of it.
+fn range(encoding: &Encoding, part: Option<(i64, i64)>) -> Result<MessageRange, CliError> {
+    let (min, max) = part.unwrap_or((encoding.min(), encoding.max()));
+    for given in [min, max] {
+        encoding.encode::<u64>(given)?;
+    }
+    Ok(MessageRange::new(encoding.places(), min, max).map_err(TfheError::from)?)
+}
+
+/// Two integers with a colon between them.
+fn interval(text: &str) -> Result<(i64, i64), String> {
+    let ends = text.split_once(':').and_then(|(min, max)| Some((min.parse().ok()?, max.parse().ok()?)));
+    ends.ok_or_else(|| "not two integers as in 0:6".to_owned())
 }
 
 /// Bytes of the longest message with white space around it.

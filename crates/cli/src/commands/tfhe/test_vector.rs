@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use ciphermill_client::{files, tfhe};
-use ciphermill_tfhe::Encoding;
+use ciphermill_lattice::ModelProbability;
 use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
+use ciphermill_tfhe::{Encoding, ParameterSet};
 use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::device_args::log2_probability;
 use crate::error::CliError;
 use crate::inputs::{self, EncodingArgs, KeyOrderArg, ParametersArgs, SecurityArgs};
 use crate::output::{self, human_bytes};
@@ -22,6 +24,9 @@ Examples:
 identity and table use one encoding (--bits, or --min and --max) for input and output. square-quarter computes and \
 prints the widest encodings that the noise allows for exact products x*y = floor((x+y)^2/4) - floor((x-y)^2/4).
 
+An encoding with too many messages for the parameter set is refused: a bootstrap of a fresh ciphertext \
+would fail with a probability above the limit.
+
 A table is a text file with the values f(min) to f(max), separated by white space; # starts a comment.")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -34,9 +39,12 @@ pub(crate) struct Args {
     table: Option<PathBuf>,
     #[command(flatten)]
     encoding: EncodingArgs,
-    /// With --function square-quarter: key of the ciphertexts
+    /// Key of the ciphertexts, whose noise decides which encodings are accepted
     #[arg(long, alias = "choice", value_enum, value_name = "KEY", default_value = "big")]
     key: KeyOrderArg,
+    /// Accept a failure probability of up to 2^LOG2 [default: -64; for identity and table with an NVME_TFHE set -40]
+    #[arg(long, value_name = "LOG2", value_parser = log2_probability, allow_negative_numbers = true)]
+    max_log2_p_fail: Option<f64>,
     /// Where to write the test vector
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
@@ -82,8 +90,23 @@ struct Report<'a> {
     output: Interval,
     #[serde(skip_serializing_if = "Option::is_none")]
     largest_operand: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    log2_p_fail: Option<f64>,
+    log2_p_fail: f64,
+}
+
+/// The encoding, if bootstraps under the set keep its messages apart.
+fn admissible(args: &Args, parameters: &ParameterSet) -> Result<Encoding, CliError> {
+    let encoding = args.encoding.encoding()?;
+    let given = parameters.log2_p_fail_of(&encoding, args.key.into());
+    let limit = args.max_log2_p_fail.unwrap_or_else(|| parameters.log2_p_fail_limit());
+    if given <= limit {
+        return Ok(encoding);
+    }
+    Err(CliError::Usage(format!(
+        "{} messages are too many for {}: a bootstrap would fail with a probability of 2^{given:.1}, the limit is \
+         2^{limit:.1}; use fewer messages or another set, or raise the limit (--max-log2-p-fail)",
+        encoding.levels(),
+        parameters.name
+    )))
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
@@ -96,22 +119,25 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
                     "--function square-quarter computes its encodings; leave out --bits, --min, --max and --no-padding";
                 return Err(CliError::Usage(what.to_owned()));
             }
-            let square = QuarterSquare::new(&parameters, args.key.into(), DEFAULT_LOG2_P_FAIL)?;
+            let square =
+                QuarterSquare::new(&parameters, args.key.into(), args.max_log2_p_fail.unwrap_or(DEFAULT_LOG2_P_FAIL))?;
             product = Some(square);
             (*square.input(), *square.output(), square.test_vector(&parameters)?)
         }
         Function::Identity => {
-            let encoding = args.encoding.encoding()?;
+            let encoding = admissible(args, &parameters)?;
             (encoding, encoding, parameters.test_vector(&encoding, &encoding, |z| z)?)
         }
         Function::Table => {
-            let encoding = args.encoding.encoding()?;
+            let encoding = admissible(args, &parameters)?;
             let table = args.table.as_deref();
             let table = table.ok_or_else(|| CliError::Usage("--function table needs --table FILE".to_owned()))?;
             (encoding, encoding, tfhe::table(table, &parameters, &encoding)?)
         }
     };
     let bytes = files::write(&args.out, &vector.to_bytes(), files::PUBLIC, args.force)?;
+    let own = || parameters.log2_p_fail_of(&input, args.key.into());
+    let log2_p_fail = product.map_or_else(own, |square| square.log2_p_fail());
     let report = Report {
         path: &args.out,
         bytes,
@@ -119,18 +145,20 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         input: (&input).into(),
         output: (&output).into(),
         largest_operand: product.map(|square| square.max()),
-        log2_p_fail: product.map(|square| square.log2_p_fail()),
+        log2_p_fail,
     };
     let mut text = format!(
-        "{}: {}\nencrypt with {}\ndecrypt with {}",
+        "{}: {}\nencrypt with {}{}\ndecrypt with {}",
         args.out.display(),
         human_bytes(bytes),
         inputs::describe(&input),
+        product.map_or_else(String::new, |square| format!(" --range 0:{}", square.max())),
         inputs::describe(&output)
     );
-    if let Some(square) = product {
-        let (max, p_fail) = (square.max(), square.log2_p_fail());
-        text += &format!("\noperands from 0 to {max}; a product is wrong with probability 2^{p_fail:.1}");
-    }
+    let p_fail = ModelProbability { log2: log2_p_fail };
+    text += &match product {
+        Some(square) => format!("\noperands from 0 to {}; a product is wrong with probability {p_fail}", square.max()),
+        None => format!("\na bootstrap of a fresh or bootstrapped ciphertext fails with probability {p_fail}"),
+    };
     output::result(args.json, &report, &text)
 }

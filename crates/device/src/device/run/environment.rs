@@ -1,16 +1,34 @@
 //! A run as the verifier sees it: stored objects and expected times.
 
 use super::Run;
+use crate::{
+    device::registry::Known,
+    handler::{Role, TypeDescriptor},
+};
 use ciphermill_program::{Action, Environment, Instruction, ObjectInfo, VrId};
 use std::time::Duration;
+
+impl Run<'_> {
+    /// The size of a value in the newest version of its format. One that cannot be read is judged by its own size, and
+    /// refused by the assessment.
+    fn newest_size(&self, id: VrId, size: u64) -> u64 {
+        let Some(Known { descriptor: TypeDescriptor { role: Role::Value(_), .. }, handler: Some(handler), .. }) =
+            self.inner.registry.get(id.type_code)
+        else {
+            return size;
+        };
+        self.stored_facts(id).map_or(size, |facts| handler.newest_size(&facts, size))
+    }
+}
 
 /// The run's view, with the triggering object in its register.
 impl Environment for Run<'_> {
     fn object(&self, id: VrId) -> Option<ObjectInfo> {
-        match self.operand {
-            Some(bytes) if id == self.trigger => Some(ObjectInfo { size: bytes.len() as u64 }),
-            _ => self.view.get(&id).map(|object| ObjectInfo { size: object.size() }),
-        }
+        let size = match self.operand {
+            Some(bytes) if id == self.trigger => bytes.len() as u64,
+            _ => self.view.get(&id)?.size(),
+        };
+        Some(ObjectInfo { size: self.newest_size(id, size) })
     }
 
     /// The verifier asks for each instruction in turn.
