@@ -2,18 +2,27 @@
 
 use crate::file::private_file;
 use std::{
-    fs::{DirBuilder, File, TryLockError},
+    fs::{self, DirBuilder, File, TryLockError},
     io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::Path,
 };
 
-/// Makes the directory at `path` and those above it where they are missing, for their owner alone.
+/// Makes the directory at `path` and those above it where they are missing, for their owner alone. The rights of an existing
+/// directory stay as they are: it may hold other files.
 ///
 /// # Errors
-/// From the operating system.
+/// From the operating system; [`io::ErrorKind::PermissionDenied`] for a directory in which others may replace files.
 pub fn create_private_directory(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let metadata = fs::metadata(path)?;
+    let mode = metadata.permissions().mode();
+    // In a directory with the sticky bit, only its owner can replace a file.
+    if mode & 0o022 != 0 && mode & 0o1000 == 0 {
+        let what = format!("others may replace files in it (mode {:04o}); use `chmod go-w`", mode & 0o7777);
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    }
+    Ok(())
 }
 
 /// Locks the file at `path`, created if it does not exist, until the returned file is dropped. `None` when another file
@@ -35,12 +44,35 @@ pub fn create_private_directory(path: &Path) -> io::Result<()> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn lock_file(path: &Path) -> io::Result<Option<File>> {
-    let lock = private_file(path)?;
+    held(private_file(path)?)
+}
+
+fn held(lock: File) -> io::Result<Option<File>> {
     match lock.try_lock() {
         Ok(()) => Ok(Some(lock)),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(source)) => Err(source),
     }
+}
+
+/// Locks the file at `path` as [`lock_file`] does, but opens it for reading only and does not create it.
+///
+/// # Errors
+/// From the operating system; [`io::ErrorKind::NotFound`] when there is no such file.
+///
+/// # Example
+/// ```
+/// use ciphermill_storage::{lock_existing_file, lock_file};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("lock");
+/// assert!(lock_existing_file(&path).is_err());
+/// let lock = lock_file(&path)?;
+/// assert!(lock.is_some() && lock_existing_file(&path)?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn lock_existing_file(path: &Path) -> io::Result<Option<File>> {
+    held(File::open(path)?)
 }
 
 /// A random identity for a new store.

@@ -6,9 +6,9 @@ use rustix::{
     io::{Errno, ReadWriteFlags},
 };
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, IoSliceMut},
-    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -61,6 +61,33 @@ impl FileStorage {
         open().map_err(|error| StorageError::io("open", error))
     }
 
+    /// Opens the file at `path` for reading; writes to it fail. A symbolic link is not followed.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`] when the operating system refuses, also when the file does not exist.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{FileStorage, Storage};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("data");
+    /// std::fs::write(&path, b"content")?;
+    /// let file = FileStorage::open_read_only(&path)?;
+    /// assert_eq!(file.len()?, 7);
+    /// assert!(file.write_at(0, b"C").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_read_only(path: &Path) -> Result<Self, StorageError> {
+        let open = || -> io::Result<Self> {
+            let path = std::path::absolute(path)?;
+            let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+            let file = OpenOptions::new().read(true).custom_flags(flags).open(&path);
+            Ok(Self { file: file.map_err(|error| not_followed(error, &path))?, path })
+        };
+        open().map_err(|error| StorageError::io("open", error))
+    }
+
     fn write_error(operation: &'static str, offset: u64, len: u64, error: io::Error) -> StorageError {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
@@ -72,7 +99,8 @@ impl FileStorage {
 }
 
 /// Opens the file at `path` for reading and writing, and creates it, for its owner alone, if it does not exist. A symbolic link
-/// is refused: a user who may write to the directory could point it at a file that only this process may write.
+/// is refused: a user who may write to the directory could point it at a file that only this process may write. An
+/// existing file that others may read or write is tightened.
 ///
 /// # Errors
 /// From the operating system.
@@ -80,12 +108,31 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW.bits();
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags.cast_signed());
-    options.open(path).map_err(|error| match Errno::from_io_error(&error) {
+    let file = options.open(path).map_err(|error| not_followed(error, path))?;
+    tighten(&file, path)?;
+    Ok(file)
+}
+
+/// Takes the rights of others away from a file of an earlier version, or of a careless copy.
+fn tighten(file: &File, path: &Path) -> io::Result<()> {
+    let mode = file.metadata()?.mode() & 0o777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    file.set_permissions(Permissions::from_mode(mode & 0o700)).map_err(|error| {
+        let what = "may be read by others, and its rights cannot be changed";
+        io::Error::new(error.kind(), format!("{} {what} ({error}); use `chmod go=` as its owner", path.display()))
+    })
+}
+
+/// Names the symbolic link that an open did not follow.
+fn not_followed(error: io::Error, path: &Path) -> io::Error {
+    match Errno::from_io_error(&error) {
         Some(Errno::LOOP) => {
             io::Error::new(error.kind(), format!("{} is a symbolic link, which is not followed", path.display()))
         }
         _ => error,
-    })
+    }
 }
 
 /// Bytes of a disk that objects leave free, so that the object table can still commit on a full disk. Otherwise not even

@@ -18,7 +18,7 @@ fn piece(index: u64, size: usize) -> Vec<u8> {
 
 fn on_disk(path: &Path, config: BlockSpaceConfig) -> Bench {
     let open = |name: &str| Arc::new(FileStorage::open(&path.join(name)).expect("a file"));
-    let store = StoreFiles { data: open("data"), objects: open("objects.redb"), swap: open("swap") };
+    let store = StoreFiles { data: open("data"), objects: open("objects.redb"), log: open("log"), swap: open("swap") };
     Bench::open(store, VolumeFiles::in_directory(path).expect("files"), config, runtime()).expect("a namespace")
 }
 

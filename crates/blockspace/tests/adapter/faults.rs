@@ -50,7 +50,7 @@ fn a_full_disk_is_told_and_everything_stored_is_still_read() {
     let bench = Bench::on(&disk, &runtime).expect("a namespace");
     bench.put(0, metadata("1:0:1", 300_000), &pattern(300_000, 1));
     bench.write(1000, pattern(64 * BLOCK, 2));
-    let used: u64 = ["data", "objects.redb", "swap", "blocks", "blocks.redb"]
+    let used: u64 = ["data", "objects.redb", "log", "swap", "blocks", "blocks.redb"]
         .iter()
         .map(|name| disk.file(name).len().expect("len"))
         .sum();

@@ -16,7 +16,9 @@ use crate::{
     handler::{KeyShape, ObjectHandler, Role, TypeDescriptor},
     memory::{Memory, VrTable},
     metrics::{Metrics, MetricsSnapshot, SpaceMetrics, count},
-    store::{ObjectFlags, ObjectKey, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, Store, StoreError},
+    store::{
+        ObjectFlags, ObjectKey, ObjectPages, ScrubEvent, ScrubReport, Snapshot, SpaceId, SpaceLimits, Store, StoreError,
+    },
 };
 use cache::Cache;
 use ciphermill_program::{DataId, Facts, InstructionSet, KeyId, Program, TypeCode, VrId};
@@ -104,7 +106,7 @@ impl Device {
         let registry = Registry::new(handlers)?;
         let (store, swap) = match &config.location {
             Location::Directory(path) => Store::open_directory(path)?,
-            Location::Files(files) => (Store::open(files.clone())?, Arc::clone(&files.swap)),
+            Location::Files(files) => Store::open_files(files.clone(), None, None)?,
         };
         let memory = Memory::new(config.main_memory_bytes, swap, config.swap_bytes)?;
         let memory = memory.with_limit_of_owners(config.swap_bytes_of_space);
@@ -145,6 +147,29 @@ impl Device {
     #[must_use]
     pub fn instruction_set(&self) -> &InstructionSet {
         self.inner.registry.instructions()
+    }
+
+    /// A snapshot of all objects of all spaces between two commits, for a backup; see [`Store::snapshot`].
+    ///
+    /// # Errors
+    /// [`DeviceError::Store`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// space.write_bytes(x, &one, WriteOptions::default())?;
+    /// let (snapshot, ()) = device.snapshot(1 << 30, || ())?;
+    /// assert_eq!(snapshot.bytes(), one.len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn snapshot<T>(&self, budget: u64, meanwhile: impl FnOnce() -> T) -> Result<(Snapshot, T), DeviceError> {
+        Ok(self.inner.store.snapshot(budget, meanwhile)?)
+    }
+
+    /// The identity of the store, drawn when it was made.
+    #[must_use]
+    pub fn store_id(&self) -> [u8; 16] {
+        self.inner.store.id()
     }
 
     /// A space that exists. [`SpaceId::EMBEDDED`] always does.

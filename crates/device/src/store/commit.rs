@@ -7,10 +7,10 @@
 
 use super::{
     Inner, ObjectKey, SpaceId, StoreError,
-    format::Record,
     index::SpaceState,
     object::{Placement, StoredObject},
     queue::{Change, Outcome, Ticket},
+    record::Record,
     table::Row,
 };
 use ciphermill_storage::StorageError;
@@ -22,6 +22,7 @@ use std::{
 
 /// The index after a group of changes, decided before any write.
 struct Plan {
+    store_id: [u8; 16],
     rows: Vec<Row>,
     spaces: BTreeMap<SpaceId, SpaceState>,
     /// The objects after the changes of this group so far; `None` if deleted.
@@ -33,12 +34,23 @@ struct Plan {
 impl Inner {
     /// Makes a change durable; returns the new object for a put.
     pub(super) fn submit(&self, change: Change) -> Outcome {
-        let outcome = Arc::new(Mutex::new(None));
+        self.submit_all(vec![change]).pop().unwrap_or(Err(StoreError::Failed))
+    }
+
+    /// Makes several changes durable, in their order and in one group; each has its own outcome.
+    pub(super) fn submit_all(&self, changes: Vec<Change>) -> Vec<Outcome> {
+        let outcomes: Vec<Arc<Mutex<Option<Outcome>>>> = changes.iter().map(|_| Arc::default()).collect();
+        let Some(last) = outcomes.last() else { return Vec::new() };
         let mut queue = self.queue.lock();
-        queue.waiting.push(Ticket { change, outcome: Arc::clone(&outcome) });
+        let tickets = changes.into_iter().zip(&outcomes);
+        queue.waiting.extend(tickets.map(|(change, outcome)| Ticket { change, outcome: Arc::clone(outcome) }));
         loop {
-            if let Some(outcome) = outcome.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                return outcome;
+            // A group has all of them or none.
+            if last.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                let taken = |outcome: &Arc<Mutex<Option<Outcome>>>| {
+                    outcome.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(Err(StoreError::Failed))
+                };
+                return outcomes.iter().map(taken).collect();
             }
             if queue.busy {
                 queue = self.queue.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -56,14 +68,15 @@ impl Inner {
 
     fn commit_group(&self, group: Vec<Ticket>) {
         let mut plan = Plan {
+            store_id: self.table.store_id(),
             rows: Vec::with_capacity(group.len()),
             spaces: self.index().spaces.clone(),
             objects: BTreeMap::new(),
             extents: false,
         };
         let mut admitted = Vec::with_capacity(group.len());
-        for ticket in group {
-            match self.admit(&mut plan, &ticket.change) {
+        for mut ticket in group {
+            match self.admit(&mut plan, &mut ticket.change) {
                 Ok(()) => admitted.push(ticket),
                 Err(error) => ticket.answer(Err(error)),
             }
@@ -77,8 +90,15 @@ impl Inner {
         self.queue.groups.fetch_add(1, Ordering::Relaxed);
         self.queue.changes.fetch_add(admitted.len() as u64, Ordering::Relaxed);
         match durable {
-            Ok(()) => self.publish(plan, admitted),
+            Ok(()) => {
+                // Before the changes are acknowledged: the log never lacks one that was.
+                self.log.append(&plan.rows);
+                self.publish(plan, admitted);
+                self.log.keep_up(&self.index(), self.next_generation.load(Ordering::Relaxed) - 1);
+            }
             Err(error) => {
+                // A table that was reopened no longer keeps the pages of earlier views.
+                self.snapshots.cancel();
                 tracing::error!(%error, changes = admitted.len(), "group commit failed");
                 if self.failed.load(Ordering::SeqCst) {
                     // The medium may hold the commit after all: nothing may be written where its objects are.
@@ -90,7 +110,7 @@ impl Inner {
     }
 
     /// Decides whether the change can be made after those already in the plan, and adds it.
-    fn admit(&self, plan: &mut Plan, change: &Change) -> Result<(), StoreError> {
+    fn admit(&self, plan: &mut Plan, change: &mut Change) -> Result<(), StoreError> {
         if self.failed.load(Ordering::SeqCst) {
             return Err(StoreError::Failed);
         }
@@ -100,6 +120,7 @@ impl Inner {
                 plan.rows.push(Row::Space(*space, *limits));
             }
             Change::Put { key, record, placement } => {
+                record.change = self.next_number();
                 let old = self.planned(plan, *key).map(|(record, _)| record.size);
                 plan.change_usage(*key, old, Some(record.size))?;
                 let content = match placement {
@@ -109,18 +130,20 @@ impl Inner {
                 plan.extents |= matches!(placement, Placement::Extents(_));
                 plan.put(*key, record.clone(), placement.clone(), content.as_deref().unwrap_or(&[]));
             }
-            Change::Delete { key } => {
+            Change::Delete { key, change } => {
+                *change = self.next_number();
                 let (record, _) = self.planned(plan, *key).ok_or(StoreError::NotFound { object: *key })?;
                 plan.change_usage(*key, Some(record.size), None)?;
-                plan.rows.push(Row::Remove(*key));
+                plan.rows.push(Row::Remove(*key, *change));
                 plan.objects.insert(*key, None);
             }
-            Change::Flags { key, flags, generation } => {
+            Change::Flags { key, flags, generation, change } => {
+                *change = self.next_number();
                 let (record, placement) = self
                     .planned(plan, *key)
                     .filter(|(record, _)| generation.is_none_or(|wanted| wanted == record.generation))
                     .ok_or(StoreError::NotFound { object: *key })?;
-                let record = Record { flags: *flags, ..record };
+                let record = Record { flags: *flags, change: *change, ..record };
                 let content = match &placement {
                     Placement::Inline(kept) => {
                         let object = StoredObject::new(*key, record.clone(), placement.clone());
@@ -148,7 +171,7 @@ impl Inner {
             return Ok(());
         }
         // Here, not where bytes are written: only what is acknowledged has to be there.
-        for file in [&self.data, &self.objects] {
+        for file in [&*self.data, &*self.objects, self.log.file()] {
             file.check_place().inspect_err(|error| {
                 if matches!(error, StorageError::Gone { .. }) {
                     self.failed.store(true, Ordering::SeqCst);
@@ -187,17 +210,25 @@ impl Inner {
                     replaced.push(index.objects.insert(key, Arc::clone(&object)));
                     result = Some(object);
                 }
-                Change::Delete { key } => replaced.push(index.objects.remove(&key)),
-                Change::Flags { key, flags, .. } => index.apply_flags(key, flags),
+                Change::Delete { key, .. } => replaced.push(index.objects.remove(&key)),
+                Change::Flags { key, flags, change, .. } => index.apply_flags(key, flags, change),
                 Change::Space { .. } => {}
             }
             answers.push((outcome, result));
         }
         drop(index);
+        self.snapshots.count(replaced.iter().flatten());
         drop(replaced);
         for (outcome, result) in answers {
             *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(Ok(result));
         }
+    }
+}
+
+impl Inner {
+    /// The next number of a generation or a change.
+    pub(super) fn next_number(&self) -> u64 {
+        self.next_generation.fetch_add(1, Ordering::Relaxed)
     }
 }
 
@@ -209,7 +240,7 @@ impl Plan {
     }
 
     fn put(&mut self, key: ObjectKey, record: Record, placement: Placement, content: &[u8]) {
-        self.rows.push(Row::Put(key, record.encode(content)));
+        self.rows.push(Row::Put(key, record.clone(), record.encode(self.store_id, key, content)));
         self.objects.insert(key, Some((record, placement)));
     }
 }

@@ -38,10 +38,30 @@ pub enum StoreError {
         supported: u16,
     },
     /// The store's own records are damaged.
-    #[error("the store is damaged: {what}; nothing was changed, restore it from a copy")]
+    #[error("the store is damaged: {what}; nothing was changed, restore it from a copy, or salvage its objects")]
     Corrupt {
         /// The finding.
         what: String,
+    },
+    /// The directory holds another store than the one asked for.
+    #[error("{} holds another store; give the directory of the same store, or an empty one", path.display())]
+    OtherStore {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The swap file belongs to another store, or is not a swap file.
+    #[error(
+        "the swap file is not of this store; nothing was changed: move the file `swap` away if its content is of no use"
+    )]
+    ForeignSwap,
+    /// A snapshot ended before it was read whole.
+    #[error(
+        "more than {limit} bytes were replaced before the snapshot had been read; give a larger budget, or read it when \
+         fewer objects are written"
+    )]
+    SnapshotOver {
+        /// The budget in bytes.
+        limit: u64,
     },
     /// The bytes of an object are damaged.
     #[error("{object} is damaged in its chunk {chunk} (bytes from {}); write it again", chunk * super::CHUNK_BYTES)]

@@ -1,6 +1,6 @@
 //! The object table in memory: all objects, and the limits and usage of all spaces.
 
-use super::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits, StoreError, object::StoredObject};
+use super::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits, StoreError, format::encode_key, object::StoredObject};
 use ciphermill_program::VrId;
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
@@ -11,7 +11,38 @@ pub(super) struct Index {
     pub(super) spaces: BTreeMap<SpaceId, SpaceState>,
 }
 
+/// The objects and spaces of a store in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreSummary {
+    /// Number of objects.
+    pub objects: u64,
+    /// Sum of their sizes in bytes.
+    pub bytes: u64,
+    /// CRC-32C of the names, generations, origins, flags and checksums of all objects, and of the limits of all spaces.
+    pub checksum: u32,
+}
+
 impl Index {
+    pub(super) fn summary(&self) -> StoreSummary {
+        let mut summary = StoreSummary::default();
+        let mut add = |bytes: &[u8]| summary.checksum = crc32c::crc32c_append(summary.checksum, bytes);
+        for (key, object) in &self.objects {
+            add(&encode_key(*key));
+            for word in [object.size, object.generation, object.origin, object.checksum.into()] {
+                add(&word.to_le_bytes());
+            }
+            add(&[object.flags.bits() as u8, object.computed.into()]);
+            summary.objects += 1;
+            summary.bytes += object.size;
+        }
+        for (space, state) in &self.spaces {
+            add(&space.0.to_le_bytes());
+            add(&state.limits.bytes.to_le_bytes());
+            add(&state.limits.objects.to_le_bytes());
+        }
+        summary
+    }
+
     pub(super) fn range(
         &self,
         space: SpaceId,
@@ -59,7 +90,7 @@ impl SpaceState {
 }
 
 impl Index {
-    pub(super) fn apply_flags(&mut self, key: ObjectKey, flags: ObjectFlags) {
+    pub(super) fn apply_flags(&mut self, key: ObjectKey, flags: ObjectFlags, change: u64) {
         if let Some(object) = self.objects.get_mut(&key) {
             *object = Arc::new(StoredObject {
                 key,
@@ -67,6 +98,7 @@ impl Index {
                 size: object.size,
                 generation: object.generation,
                 origin: object.origin,
+                change,
                 computed: object.computed,
                 checksum: object.checksum,
                 chunks: Arc::clone(&object.chunks),

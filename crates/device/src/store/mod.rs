@@ -7,23 +7,33 @@
 mod allocator;
 mod checksum;
 mod commit;
+mod copy;
+mod earlier;
 mod error;
 mod format;
 mod index;
+mod log;
 mod names;
 mod object;
 mod open;
 mod pages;
+mod pinned;
 mod queue;
 mod reader;
+mod record;
+mod salvage;
 mod scrub;
+mod snapshot;
+mod swap;
 mod table;
 mod writer;
 
 use allocator::Allocator;
 use ciphermill_program::{KeyId, TypeCode, VrId};
-use ciphermill_storage::{FileStorage, MemoryStorage, SimulatedDisk, Storage};
+use ciphermill_storage::{FileStorage, MemoryStorage, OverlayStorage, SimulatedDisk, Storage};
 use index::Index;
+use log::Log;
+use pinned::Snapshots;
 use queue::{Change, CommitQueue};
 use std::{
     collections::HashMap,
@@ -37,16 +47,21 @@ use std::{
 };
 use table::Table;
 
+pub use copy::{Copied, StoreCopy};
 pub use error::StoreError;
-pub use format::{BLOCK_BYTES, CHUNK_BYTES, INLINE_BYTES, STORE_VERSION};
+pub use format::{BLOCK_BYTES, CHUNK_BYTES, EARLIER_STORE_VERSION, STORE_VERSION};
+pub use index::StoreSummary;
 pub use names::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits};
 pub use object::StoredObject;
 pub use pages::ObjectPages;
 pub use reader::ObjectReader;
+pub use record::INLINE_BYTES;
+pub use salvage::{Salvage, SalvageReport, SalvageState, Salvaged};
 pub use scrub::{ScrubEvent, ScrubReport};
+pub use snapshot::Snapshot;
 pub use writer::{FinishedObject, ObjectWriter};
 
-/// The three files of a store.
+/// The files of a store.
 ///
 /// # Example
 /// ```
@@ -62,12 +77,14 @@ pub struct StoreFiles {
     pub data: Arc<dyn Storage>,
     /// The `redb` database that names the objects.
     pub objects: Arc<dyn Storage>,
+    /// The records of all objects once more, to salvage a store whose database is damaged.
+    pub log: Arc<dyn Storage>,
     /// Pages of registers that main memory had no room for; worthless after a restart.
     pub swap: Arc<dyn Storage>,
 }
 
 impl StoreFiles {
-    /// The files `data`, `objects.redb` and `swap` of a directory.
+    /// The files `data`, `objects.redb`, `log` and `swap` of a directory.
     ///
     /// # Errors
     /// [`StoreError::Storage`] when the operating system refuses one of them.
@@ -76,15 +93,35 @@ impl StoreFiles {
         Ok(Self {
             data: Arc::new(open("data")?),
             objects: Arc::new(open("objects.redb")?),
+            log: Arc::new(open("log")?),
             swap: Arc::new(open("swap")?),
         })
+    }
+
+    /// The files of a directory as they are now, for reading: every change stays in memory. Files that do not exist are
+    /// empty. Without the lock that [`Store::open_unchanged`] takes, another process may change them meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::Storage`] when the operating system refuses one of them.
+    pub fn unchanged(directory: &Path) -> Result<Self, StoreError> {
+        let open = |name: &str| -> Result<Arc<dyn Storage>, StoreError> {
+            let path = directory.join(name);
+            let base: Arc<dyn Storage> = match std::fs::symlink_metadata(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Arc::new(MemoryStorage::new()),
+                _ => Arc::new(FileStorage::open_read_only(&path)?),
+            };
+            Ok(Arc::new(OverlayStorage::new(base)?))
+        };
+        // Nothing of a swap area is read.
+        let swap = Arc::new(MemoryStorage::new());
+        Ok(Self { data: open("data")?, objects: open("objects.redb")?, log: open("log")?, swap })
     }
 
     /// Files that live as long as the process.
     #[must_use]
     pub fn in_memory() -> Self {
         let file = || Arc::new(MemoryStorage::new());
-        Self { data: file(), objects: file(), swap: file() }
+        Self { data: file(), objects: file(), log: file(), swap: file() }
     }
 
     /// Files on a simulated disk.
@@ -107,7 +144,7 @@ impl StoreFiles {
     #[must_use]
     pub fn on_simulated_disk(disk: &SimulatedDisk) -> Self {
         let file = |name| Arc::new(disk.file(name));
-        Self { data: file("data"), objects: file("objects.redb"), swap: file("swap") }
+        Self { data: file("data"), objects: file("objects.redb"), log: file("log"), swap: file("swap") }
     }
 }
 
@@ -162,6 +199,8 @@ struct Inner {
     index: RwLock<Index>,
     allocator: Arc<Allocator>,
     table: Table,
+    log: Log,
+    snapshots: Snapshots,
     queue: CommitQueue,
     next_generation: AtomicU64,
     /// Set when it is no longer known which writes are durable; from then on the store only reads.
@@ -378,7 +417,7 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn delete(&self, key: ObjectKey) -> Result<(), StoreError> {
-        self.inner.submit(Change::Delete { key }).map(drop)
+        self.inner.submit(Change::Delete { key, change: 0 }).map(drop)
     }
 
     /// Replaces the flags of an object.
@@ -399,7 +438,7 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_flags(&self, key: ObjectKey, flags: ObjectFlags) -> Result<(), StoreError> {
-        self.inner.submit(Change::Flags { key, flags, generation: None }).map(drop)
+        self.inner.submit(Change::Flags { key, flags, generation: None, change: 0 }).map(drop)
     }
 
     /// Replaces the flags of exactly this version of an object; a version written meanwhile keeps its own.
@@ -424,7 +463,7 @@ impl Store {
     /// ```
     pub fn set_flags_of(&self, object: &StoredObject, flags: ObjectFlags) -> Result<(), StoreError> {
         let generation = Some(object.generation);
-        self.inner.submit(Change::Flags { key: object.key, flags, generation }).map(drop)
+        self.inner.submit(Change::Flags { key: object.key, flags, generation, change: 0 }).map(drop)
     }
 
     /// How full the store is.
@@ -451,6 +490,28 @@ impl Store {
             free_bytes: self.inner.allocator.free_bytes(),
             table_bytes: self.inner.table.bytes(),
         }
+    }
+
+    /// Whether the log agreed with the object table when the store was opened; if not, it was rewritten.
+    #[must_use]
+    pub fn log_agreed(&self) -> bool {
+        self.inner.log.agreed()
+    }
+
+    /// Its objects and spaces in numbers: equal for equal content, wherever that is on the disk.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let before = store.summary();
+    /// store.set_space(SpaceId(5), SpaceLimits::UNLIMITED)?;
+    /// assert_ne!(store.summary().checksum, before.checksum);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn summary(&self) -> StoreSummary {
+        self.index().summary()
     }
 
     /// Whether the store has stopped writing ([`StoreError::Failed`]).

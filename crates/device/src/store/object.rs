@@ -4,7 +4,8 @@ use super::{
     ObjectFlags, ObjectKey,
     allocator::ExtentLease,
     checksum,
-    format::{CHUNK_BYTES, Extent, Record},
+    format::{CHUNK_BYTES, Extent},
+    record::Record,
 };
 use std::sync::{Arc, OnceLock};
 
@@ -51,6 +52,8 @@ pub struct StoredObject {
     pub(super) size: u64,
     pub(super) generation: u64,
     pub(super) origin: u64,
+    /// Number of the change that made it so; a change of flags has a later one.
+    pub(super) change: u64,
     pub(super) computed: bool,
     /// CRC-32C of the whole object.
     pub(super) checksum: u32,
@@ -118,9 +121,9 @@ impl StoredObject {
 
 impl StoredObject {
     pub(super) fn new(key: ObjectKey, record: Record, placement: Placement) -> Self {
-        let Record { flags, size, generation, origin, computed, chunks, .. } = record;
+        let Record { flags, size, generation, origin, change, computed, chunks, .. } = record;
         let checksum = checksum::of_chunks(&chunks, CHUNK_BYTES, size);
-        Self { key, flags, size, generation, origin, computed, checksum, chunks: chunks.into(), placement }
+        Self { key, flags, size, generation, origin, change, computed, checksum, chunks: chunks.into(), placement }
     }
 
     pub(super) fn record(&self) -> Record {
@@ -129,6 +132,7 @@ impl StoredObject {
             size: self.size,
             generation: self.generation,
             origin: self.origin,
+            change: self.change,
             computed: self.computed,
             extents: self.placement.extents(),
             chunks: self.chunks.to_vec(),

@@ -3,13 +3,16 @@
 use super::{
     Inner, ObjectKey, SpaceId, SpaceLimits, Store, StoreError, StoreFiles,
     allocator::Allocator,
-    format::{Extent, SUPERBLOCK, corrupt},
+    format::{EARLIER_STORE_VERSION, EARLIER_SUPERBLOCK, Extent, SUPERBLOCK, corrupt},
     index::Index,
+    log::Log,
     object::{Placement, StoredObject},
+    pinned::Snapshots,
     queue::CommitQueue,
+    swap,
     table::{Content, Table},
 };
-use ciphermill_storage::{self as storage, Storage, Superblock};
+use ciphermill_storage::{self as storage, FormatError, Storage, Superblock, TableError};
 use std::{
     fs::File,
     io,
@@ -35,24 +38,86 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_directory(path: &Path) -> Result<(Self, Arc<dyn Storage>), StoreError> {
-        let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
-        let unnamed = directories_to_sync(path);
-        storage::create_private_directory(path).map_err(refused)?;
-        let lock = lock_directory(path)?;
-        let files = StoreFiles::in_directory(path)?;
-        // The names of the files must survive a crash as their bytes do, and so must the directory's own.
-        File::open(path).and_then(|directory| directory.sync_all()).map_err(refused)?;
-        for directory in unnamed {
-            match File::open(&directory).and_then(|directory| directory.sync_all()) {
-                // The directory was there already, within one that this process may not read.
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-                outcome => outcome.map_err(refused)?,
-            }
-        }
-        let swap = Arc::clone(&files.swap);
-        Ok((Self::open_files(files, Some(lock))?, swap))
+        let (files, lock) = files_of(path)?;
+        Self::open_files(files, Some(lock), None)
     }
 
+    /// As [`open_directory`](Self::open_directory), for the copy of a store: a new store gets this identity, and an
+    /// existing one must have it.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherStore`], and as [`open_directory`](Self::open_directory).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let (directory, id) = (tempfile::tempdir()?, [7; 16]);
+    /// assert_eq!(Store::open_directory_as(directory.path(), id)?.id(), id);
+    /// let other = Store::open_directory_as(directory.path(), [8; 16]);
+    /// assert!(matches!(other, Err(StoreError::OtherStore { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_directory_as(path: &Path, id: [u8; 16]) -> Result<Self, StoreError> {
+        let (files, lock) = files_of(path)?;
+        let store = Self::open_files(files, Some(lock), Some(id))?.0;
+        if store.id() == id { Ok(store) } else { Err(StoreError::OtherStore { path: path.to_owned() }) }
+    }
+
+    /// Opens the store in a directory and changes nothing there: an upgrade, a repair after a crash, and all writes stay
+    /// in memory. A directory without a store is an error.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyOpen`], [`StoreError::Directory`], [`StoreError::NotAStore`], and those of
+    /// [`open`](Self::open).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let directory = tempfile::tempdir()?;
+    /// assert!(Store::open_unchanged(directory.path()).is_err());
+    /// drop(Store::open_directory(directory.path())?);
+    /// let store = Store::open_unchanged(directory.path())?;
+    /// store.set_space(SpaceId(7), SpaceLimits::UNLIMITED)?;
+    /// drop(store);
+    /// assert_eq!(Store::open_unchanged(directory.path())?.spaces(), [SpaceId::EMBEDDED]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_unchanged(path: &Path) -> Result<Self, StoreError> {
+        let lock = lock_unchanged(path)?;
+        let files = StoreFiles::unchanged(path)?;
+        if files.data.is_empty()? && files.objects.is_empty()? {
+            return Err(StoreError::NotAStore);
+        }
+        Ok(Self::open_files(files, Some(lock), None)?.0)
+    }
+
+    /// The identity of the store, drawn when it was made.
+    #[must_use]
+    pub fn id(&self) -> [u8; 16] {
+        self.inner.table.store_id()
+    }
+}
+
+/// Makes the directory of a store if it does not exist, locks it, and opens the files in it.
+fn files_of(path: &Path) -> Result<(StoreFiles, File), StoreError> {
+    let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
+    let unnamed = directories_to_sync(path);
+    storage::create_private_directory(path).map_err(refused)?;
+    let lock = lock_directory(path)?;
+    let files = StoreFiles::in_directory(path)?;
+    // The names of the files must survive a crash as their bytes do, and so must the directory's own.
+    File::open(path).and_then(|directory| directory.sync_all()).map_err(refused)?;
+    for directory in unnamed {
+        match File::open(&directory).and_then(|directory| directory.sync_all()) {
+            // The directory was there already, within one that this process may not read.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            outcome => outcome.map_err(refused)?,
+        }
+    }
+    Ok((files, lock))
+}
+
+impl Store {
     /// Opens the store in these files, and creates one if all are empty. The caller ensures that they are not open
     /// elsewhere.
     ///
@@ -60,22 +125,37 @@ impl Store {
     /// [`StoreError::NotAStore`], [`StoreError::Version`] and [`StoreError::Corrupt`], with no byte changed;
     /// [`StoreError::Storage`] and [`StoreError::Table`] when the medium fails.
     pub fn open(files: StoreFiles) -> Result<Self, StoreError> {
-        Self::open_files(files, None)
+        Ok(Self::open_files(files, None, None)?.0)
     }
 
-    fn open_files(files: StoreFiles, lock: Option<File>) -> Result<Self, StoreError> {
+    /// The store, and its swap area. A new store gets the identity `id`, or a fresh one.
+    pub(crate) fn open_files(
+        files: StoreFiles,
+        lock: Option<File>,
+        id: Option<[u8; 16]>,
+    ) -> Result<(Self, Arc<dyn Storage>), StoreError> {
         let failed = Arc::new(AtomicBool::new(false));
-        let (table, content) = match SUPERBLOCK.read(&*files.data, &*files.objects, "an object table")? {
+        let (superblock, earlier) = superblock(&files)?;
+        let mut swap = None;
+        let (table, content) = match superblock {
             Some(Superblock { ready: true, id: store_id }) => {
                 // First on scratch: a damaged store must be found out before opening it repairs, hence changes, it.
                 let checked = Table::check(Arc::clone(&files.objects), store_id)?;
                 Allocator::rebuild(Arc::clone(&files.data), extents(&checked))?;
                 checked.space_states()?;
+                swap = Some(swap::open(Arc::clone(&files.swap), store_id, earlier)?);
                 Table::open(Arc::clone(&files.objects), store_id, Arc::clone(&failed))?
             }
-            Some(Superblock { ready: false, id: store_id }) => create(&files, store_id, &failed)?,
-            None => create(&files, fresh_id()?, &failed)?,
+            Some(Superblock { ready: false, id: store_id }) => create(&files, id.unwrap_or(store_id), &failed)?,
+            None => create(&files, id.map_or_else(fresh_id, Ok)?, &failed)?,
         };
+        let store_id = table.store_id();
+        let swap = swap.map_or_else(|| swap::open(Arc::clone(&files.swap), store_id, earlier), Ok)?;
+        if earlier {
+            // Before the first record of the new version, so that earlier builds refuse the store from now on.
+            files.data.write_at(0, &SUPERBLOCK.encode(Superblock { ready: true, id: store_id }))?;
+            files.data.sync()?;
+        }
         let allocator = Arc::new(Allocator::rebuild(Arc::clone(&files.data), extents(&content))?);
         // What a crash left behind the last object is nobody's.
         if files.data.len()? > allocator.end_bytes() {
@@ -88,6 +168,7 @@ impl Store {
             .map(|next| next.max(content.next_generation))
             .filter(|next| *next < u64::MAX)
             .ok_or_else(|| corrupt("the generations are used up"))?;
+        table.upgrade(&content, next_generation)?;
         let spaces = content.space_states()?;
         let objects = content
             .objects
@@ -100,13 +181,17 @@ impl Store {
                 (key, Arc::new(StoredObject::new(key, record, placement)))
             })
             .collect::<std::collections::BTreeMap<ObjectKey, _>>();
+        let index = Index { objects, spaces };
+        let log = Log::open(Arc::clone(&files.log), store_id, &index, next_generation - 1)?;
         let store = Self {
             inner: Arc::new(Inner {
                 data: files.data,
                 objects: files.objects,
-                index: RwLock::new(Index { objects, spaces }),
+                index: RwLock::new(index),
                 allocator,
                 table,
+                log,
+                snapshots: Snapshots::default(),
                 queue: CommitQueue::default(),
                 next_generation: AtomicU64::new(next_generation),
                 failed,
@@ -116,7 +201,7 @@ impl Store {
         if store.space(SpaceId::EMBEDDED).is_none() {
             store.set_space(SpaceId::EMBEDDED, SpaceLimits::UNLIMITED)?;
         }
-        Ok(store)
+        Ok((store, swap))
     }
 }
 
@@ -141,6 +226,24 @@ fn lock_directory(path: &Path) -> Result<File, StoreError> {
     let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
     let lock = storage::lock_file(&path.join("lock")).map_err(refused)?;
     lock.ok_or_else(|| StoreError::AlreadyOpen { path: path.to_owned() })
+}
+
+/// Locks an existing store; the directory is not changed.
+fn lock_unchanged(path: &Path) -> Result<File, StoreError> {
+    let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
+    let lock = storage::lock_existing_file(&path.join("lock")).map_err(refused)?;
+    lock.ok_or_else(|| StoreError::AlreadyOpen { path: path.to_owned() })
+}
+
+/// The superblock of the data file, and whether it is of the earlier version.
+fn superblock(files: &StoreFiles) -> Result<(Option<Superblock>, bool), StoreError> {
+    let read = |format: &storage::SuperblockFormat| format.read(&*files.data, &*files.objects, "an object table");
+    match read(&SUPERBLOCK) {
+        Err(TableError::Format(FormatError::Version { given: EARLIER_STORE_VERSION, .. })) => {
+            Ok((read(&EARLIER_SUPERBLOCK)?, true))
+        }
+        found => Ok((found?, false)),
+    }
 }
 
 fn extents(content: &Content) -> Vec<Extent> {

@@ -2,8 +2,8 @@
 
 use super::{
     ObjectFlags, ObjectKey, SpaceId, SpaceLimits, StoreError,
-    format::Record,
     object::{Placement, StoredObject},
+    record::Record,
 };
 use std::{
     sync::{
@@ -22,14 +22,17 @@ pub(super) enum Change {
         record: Record,
         placement: Placement,
     },
+    /// With the number of the change, given when it is admitted; likewise below.
     Delete {
         key: ObjectKey,
+        change: u64,
     },
     /// With a generation, only that version is changed.
     Flags {
         key: ObjectKey,
         flags: ObjectFlags,
         generation: Option<u64>,
+        change: u64,
     },
     Space {
         space: SpaceId,

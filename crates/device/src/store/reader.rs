@@ -109,6 +109,13 @@ impl ObjectReader {
         Ok(())
     }
 
+    /// The bytes of chunk `index`, which the object has.
+    pub(super) fn chunk(&mut self, index: u64) -> Result<Vec<u8>, StoreError> {
+        self.load(index)?;
+        self.loaded = u64::MAX;
+        Ok(std::mem::take(&mut self.chunk))
+    }
+
     /// The bytes from the position to the end.
     ///
     /// # Errors

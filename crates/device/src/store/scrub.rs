@@ -2,8 +2,9 @@
 
 use super::{
     Inner, ObjectKey, ObjectReader, Store, StoreError,
-    format::{CHUNK_BYTES, Record},
+    format::CHUNK_BYTES,
     object::{Placement, StoredObject},
+    record::Record,
 };
 use std::{ops::Bound, sync::Arc, thread, time::Duration};
 

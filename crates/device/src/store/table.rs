@@ -3,13 +3,16 @@
 
 use super::{
     ObjectKey, SpaceId, SpaceLimits, StoreError,
-    format::{self, KEY_BYTES, Record, corrupt},
+    format::{self, EARLIER_STORE_VERSION, KEY_BYTES, STORE_VERSION, corrupt},
     index::SpaceState,
+    log::Item,
+    record::Record,
 };
 use ciphermill_storage::{DatabaseError, Storage, TableError, TableFile, failure, guarded};
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition};
 use std::{
     collections::BTreeMap,
+    fmt,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering},
@@ -25,12 +28,28 @@ const GENERATION: &str = "generation";
 /// The store keeps its own index, so the database needs a cache for the pages of a commit and of small objects only.
 const CACHE_BYTES: usize = 16 << 20;
 
+/// Bytes of records that one transaction of an upgrade replaces.
+const UPGRADE_BYTES: usize = 4 << 20;
+
 /// One change of the table.
 #[derive(Debug)]
 pub(super) enum Row {
-    Put(ObjectKey, Vec<u8>),
-    Remove(ObjectKey),
+    /// With the bytes of the record, which hold those of a small object.
+    Put(ObjectKey, Record, Vec<u8>),
+    /// With the number of the change.
+    Remove(ObjectKey, u64),
     Space(SpaceId, SpaceLimits),
+}
+
+impl Row {
+    /// The change as the log has it.
+    pub(super) fn item(&self) -> Item {
+        match self {
+            Self::Put(key, record, _) => Item::Put(*key, record.clone()),
+            Self::Remove(key, change) => Item::Delete(*key, *change),
+            Self::Space(space, limits) => Item::Space(*space, *limits),
+        }
+    }
 }
 
 /// All records of the table.
@@ -40,6 +59,8 @@ pub(super) struct Content {
     pub(super) spaces: BTreeMap<SpaceId, SpaceLimits>,
     /// The first unused generation; 0 in stores without this row, where it follows from the objects.
     pub(super) next_generation: u64,
+    /// Format version of the table; 0 in a new one.
+    pub(super) version: u16,
 }
 
 #[derive(Debug)]
@@ -49,6 +70,26 @@ pub(super) struct Table {
     /// Commits and reads share the lock; reopening the database takes it exclusively. `None` if reopening failed.
     database: RwLock<Option<Database>>,
     failed: Arc<AtomicBool>,
+}
+
+/// Reads the table as it was at one moment, while commits go on. Its pages stay in the file until this is dropped.
+pub(super) struct TableView {
+    store_id: [u8; 16],
+    transaction: ReadTransaction,
+}
+
+impl fmt::Debug for TableView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableView").finish_non_exhaustive()
+    }
+}
+
+impl TableView {
+    /// The bytes of an inline object, if the table held this version.
+    pub(super) fn content(&self, key: ObjectKey, generation: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let find = || look_up(&self.transaction, key, |value| inline_content(value, self.store_id, key, generation));
+        Ok(guarded("read", find)?.flatten())
+    }
 }
 
 impl Table {
@@ -96,12 +137,55 @@ impl Table {
         Ok((Self::new(file, store_id, database, failed), content))
     }
 
+    /// Replaces the records of a store of format version 1 by those of this version. Each step is durable and leaves a
+    /// table that opens; the version comes last, so a crash in between repeats the upgrade.
+    pub(super) fn upgrade(&self, content: &Content, next_generation: u64) -> Result<(), StoreError> {
+        if content.version != EARLIER_STORE_VERSION {
+            return Ok(());
+        }
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        for (key, record) in &content.objects {
+            let inline = match record.is_inline() {
+                true => self.content(*key, record.generation)?.unwrap_or_default(),
+                false => Vec::new(),
+            };
+            let encoded = record.encode(self.store_id, *key, &inline);
+            bytes += encoded.len();
+            rows.push(Row::Put(*key, record.clone(), encoded));
+            if bytes >= UPGRADE_BYTES {
+                self.commit(&std::mem::take(&mut rows), next_generation)?;
+                bytes = 0;
+            }
+        }
+        self.commit(&rows, next_generation)?;
+        tracing::info!(objects = content.objects.len(), version = STORE_VERSION, "the store was upgraded");
+        self.mark_version()
+    }
+
+    fn mark_version(&self) -> Result<(), StoreError> {
+        let database = self.shared();
+        let database = database.as_ref().ok_or(StoreError::Failed)?;
+        guarded("upgrade", || {
+            let transaction = database.begin_write().map_err(failure("begin"))?;
+            {
+                let mut table = transaction.open_table(FORMAT).map_err(failure("write"))?;
+                let identity = format::encode_identity(self.store_id);
+                table.insert(IDENTITY, identity.as_slice()).map_err(failure("write"))?;
+            }
+            Ok(transaction.commit().map_err(failure("commit"))?)
+        })
+    }
+
     fn shared(&self) -> RwLockReadGuard<'_, Option<Database>> {
         self.database.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn alone(&self) -> RwLockWriteGuard<'_, Option<Database>> {
         self.database.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn store_id(&self) -> [u8; 16] {
+        self.store_id
     }
 
     /// Length of the database in bytes.
@@ -116,18 +200,22 @@ impl Table {
 
     /// The present record of an object.
     pub(super) fn record(&self, key: ObjectKey) -> Result<Option<Record>, StoreError> {
-        self.look_up(key, |value| Ok(Record::decode(value, key)?))
+        self.look_up(key, |value| Ok(Record::decode(value, self.store_id, key)?))
     }
 
     /// The bytes of an inline object, if the table holds this version.
     pub(super) fn content(&self, key: ObjectKey, generation: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let damaged = StoreError::DamagedObject { object: key, chunk: 0 };
-        let found = self.look_up(key, |value| {
-            let record = Record::decode(value, key).map_err(|_| damaged)?;
-            let is_it = record.is_inline() && record.generation == generation;
-            Ok(is_it.then(|| Record::content(value).to_vec()))
-        })?;
-        Ok(found.flatten())
+        Ok(self.look_up(key, |value| inline_content(value, self.store_id, key, generation))?.flatten())
+    }
+
+    /// The table as it is now.
+    pub(super) fn view(&self) -> Result<TableView, StoreError> {
+        let database = self.shared();
+        let database = database.as_ref().ok_or(StoreError::Failed)?;
+        guarded("read", || {
+            let transaction = database.begin_read().map_err(failure("read"))?;
+            Ok(TableView { store_id: self.store_id, transaction })
+        })
     }
 
     fn look_up<T>(
@@ -139,9 +227,7 @@ impl Table {
         let database = database.as_ref().ok_or(StoreError::Failed)?;
         guarded("read", || {
             let transaction = database.begin_read().map_err(failure("read"))?;
-            let objects = transaction.open_table(OBJECTS).map_err(failure("read"))?;
-            let value = objects.get(&format::encode_key(key)).map_err(failure("read"))?;
-            value.map(|value| work(value.value())).transpose()
+            look_up(&transaction, key, work)
         })
     }
 
@@ -174,7 +260,7 @@ impl Table {
         match reread {
             Ok((fresh, content)) => {
                 *database = Some(fresh);
-                if contains(&content, rows)? { Ok(()) } else { Err(error) }
+                if contains(&content, rows) { Ok(()) } else { Err(error) }
             }
             Err(_) => {
                 self.failed.store(true, Ordering::SeqCst);
@@ -183,6 +269,29 @@ impl Table {
             }
         }
     }
+}
+
+fn look_up<T>(
+    transaction: &ReadTransaction,
+    key: ObjectKey,
+    work: impl FnOnce(&[u8]) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    let objects = transaction.open_table(OBJECTS).map_err(failure("read"))?;
+    let value = objects.get(&format::encode_key(key)).map_err(failure("read"))?;
+    value.map(|value| work(value.value())).transpose()
+}
+
+/// The object's bytes in its record, if the record is of this version.
+fn inline_content(
+    value: &[u8],
+    store: [u8; 16],
+    key: ObjectKey,
+    generation: u64,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let damaged = StoreError::DamagedObject { object: key, chunk: 0 };
+    let record = Record::decode(value, store, key).map_err(|_| damaged)?;
+    let is_it = record.is_inline() && record.generation == generation;
+    Ok(is_it.then(|| Record::content(value).to_vec()))
 }
 
 fn apply(database: &Database, rows: &[Row], next_generation: u64) -> Result<(), DatabaseError> {
@@ -195,10 +304,10 @@ fn apply(database: &Database, rows: &[Row], next_generation: u64) -> Result<(), 
         let mut spaces = transaction.open_table(SPACES).map_err(failure("write"))?;
         for row in rows {
             match row {
-                Row::Put(key, record) => {
+                Row::Put(key, _, record) => {
                     objects.insert(&format::encode_key(*key), record.as_slice()).map_err(failure("write"))?;
                 }
-                Row::Remove(key) => {
+                Row::Remove(key, _) => {
                     objects.remove(&format::encode_key(*key)).map_err(failure("write"))?;
                 }
                 Row::Space(space, limits) => {
@@ -214,8 +323,8 @@ fn read_all(database: &Database, store_id: [u8; 16]) -> Result<Content, TableErr
     let transaction = database.begin_read().map_err(failure("read"))?;
     let format = transaction.open_table(FORMAT).map_err(failure("read"))?;
     let identity = format.get(IDENTITY).map_err(failure("read"))?;
-    format::check_identity(identity.as_ref().map_or(&[][..], |value| value.value()), store_id)?;
-    let mut content = Content::default();
+    let version = format::check_identity(identity.as_ref().map_or(&[][..], |value| value.value()), store_id)?;
+    let mut content = Content { version, ..Content::default() };
     if let Some(bound) = format.get(GENERATION).map_err(failure("read"))? {
         content.next_generation = format::decode_generation(bound.value())?;
     }
@@ -230,24 +339,24 @@ fn read_all(database: &Database, store_id: [u8; 16]) -> Result<Content, TableErr
         if !content.spaces.contains_key(&key.space) {
             return Err(corrupt(format!("{key} belongs to a space without a record")).into());
         }
-        content.objects.insert(key, Record::decode(record.value(), key)?);
+        content.objects.insert(key, Record::decode(record.value(), store_id, key)?);
     }
     Ok(content)
 }
 
 /// Whether all `rows` took effect. All or none did, so the last row about each key decides.
-fn contains(content: &Content, rows: &[Row]) -> Result<bool, StoreError> {
-    let mut last: BTreeMap<ObjectKey, Option<Record>> = BTreeMap::new();
+fn contains(content: &Content, rows: &[Row]) -> bool {
+    let mut last: BTreeMap<ObjectKey, Option<&Record>> = BTreeMap::new();
     let mut spaces = BTreeMap::new();
     for row in rows {
         match row {
-            Row::Put(key, record) => drop(last.insert(*key, Some(Record::decode(record, *key)?))),
-            Row::Remove(key) => drop(last.insert(*key, None)),
+            Row::Put(key, record, _) => drop(last.insert(*key, Some(record))),
+            Row::Remove(key, _) => drop(last.insert(*key, None)),
             Row::Space(space, limits) => drop(spaces.insert(*space, *limits)),
         }
     }
-    Ok(last.iter().all(|(key, record)| content.objects.get(key) == record.as_ref())
-        && spaces.iter().all(|(space, limits)| content.spaces.get(space) == Some(limits)))
+    last.iter().all(|(key, record)| content.objects.get(key) == *record)
+        && spaces.iter().all(|(space, limits)| content.spaces.get(space) == Some(limits))
 }
 
 impl Content {

@@ -2,10 +2,11 @@
 
 use super::{
     Inner, ObjectFlags, ObjectKey, StoreError,
-    format::{BLOCK_BYTES, CHUNK_BYTES, INLINE_BYTES, Record},
+    format::{BLOCK_BYTES, CHUNK_BYTES},
     object::{Placement, StoredObject},
     queue::Change,
     reader::ObjectReader,
+    record::{INLINE_BYTES, Record},
 };
 use std::{
     io::{self, Write},
@@ -38,6 +39,8 @@ pub struct ObjectWriter {
     placement: Placement,
     origin: u64,
     computed: bool,
+    /// Of a copy, which keeps the generation of the object that it was made from.
+    generation: Option<u64>,
     /// Bytes taken so far.
     written: u64,
     /// The chunk being filled.
@@ -107,6 +110,7 @@ impl ObjectWriter {
             placement,
             origin: 0,
             computed: false,
+            generation: None,
             written: 0,
             chunk: Vec::new(),
             chunks: Vec::new(),
@@ -131,6 +135,12 @@ impl ObjectWriter {
     /// ```
     pub fn came_from(&mut self, origin: u64, computed: bool) {
         (self.origin, self.computed) = (origin, computed);
+    }
+
+    /// Gives the object the generation of its original.
+    pub(super) fn keep_generation(&mut self, generation: u64) {
+        self.inner.next_generation.fetch_max(generation.saturating_add(1), Ordering::Relaxed);
+        self.generation = Some(generation);
     }
 
     /// Takes bytes, in order.
@@ -196,10 +206,11 @@ impl ObjectWriter {
         if self.written != self.size {
             return Err(StoreError::Incomplete { object: self.key, declared: self.size, written: self.written });
         }
-        let generation = self.inner.next_generation.fetch_add(1, Ordering::Relaxed);
+        let generation = self.generation.unwrap_or_else(|| self.inner.next_number());
         let extents = self.placement.extents();
         let Self { inner, key, size, placement, origin, computed, chunks, .. } = self;
-        let record = Record { flags, size, generation, origin, computed, extents, chunks };
+        // The commit numbers the change.
+        let record = Record { flags, size, generation, origin, change: 0, computed, extents, chunks };
         Ok(FinishedObject { inner, object: StoredObject::new(key, record, placement) })
     }
 
@@ -239,8 +250,13 @@ impl FinishedObject {
     /// [`StoreError::Failed`]; the store then is as it was, except when a sync failed: then either version may be there
     /// after the next open, and nothing in between.
     pub fn commit(self) -> Result<Arc<StoredObject>, StoreError> {
+        let key = self.object.key;
+        let inner = Arc::clone(&self.inner);
+        inner.submit(self.change())?.ok_or(StoreError::NotFound { object: key })
+    }
+
+    pub(super) fn change(self) -> Change {
         let (key, record) = (self.object.key, self.object.record());
-        let object = self.inner.submit(Change::Put { key, record, placement: self.object.placement })?;
-        object.ok_or(StoreError::NotFound { object: key })
+        Change::Put { key, record, placement: self.object.placement }
     }
 }

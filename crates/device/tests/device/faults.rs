@@ -174,7 +174,12 @@ fn store_with_objects() -> (StoreFiles, BTreeMap<u32, Vec<u8>>) {
 
 fn damaged(files: &StoreFiles, data: Vec<u8>, objects: Vec<u8>) -> StoreFiles {
     let storage = |bytes| Arc::new(MemoryStorage::from_bytes(bytes)) as Arc<dyn Storage>;
-    StoreFiles { data: storage(data), objects: storage(objects), swap: files.swap.clone() }
+    StoreFiles {
+        data: storage(data),
+        objects: storage(objects),
+        log: storage(image(&*files.log)),
+        ..StoreFiles::in_memory()
+    }
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Storage for Counting {
 #[test]
 fn a_small_object_costs_one_sync_and_a_large_one_two() {
     let (data, objects) = (Counting::new(), Counting::new());
-    let files = StoreFiles { data: data.clone(), objects: objects.clone(), swap: Arc::new(MemoryStorage::new()) };
+    let files = StoreFiles { data: data.clone(), objects: objects.clone(), ..StoreFiles::in_memory() };
     let (_device, space) = device_on(files);
     let (mut writes, mut growths) = (0, 0);
     for (size, syncs) in [(8, 0), (3_208, 0), (INLINE_BYTES, 0), (INLINE_BYTES + 8, 1), (2 << 20, 1)] {
@@ -218,7 +218,7 @@ fn where_the_table_has_no_room_extents_take_small_objects_too() {
     put(&space, vr(1, 0, 1), &value(2, 30_000));
     space.delete(vr(1, 0, 1)).expect("delete");
     // Less than an inline object asks for, and enough for a commit. The table's file may have become shorter just now.
-    let files = ["data", "objects.redb", "swap"].map(|name| disk.file(name).len().expect("len"));
+    let files = ["data", "objects.redb", "log", "swap"].map(|name| disk.file(name).len().expect("len"));
     disk.inject(Fault::Capacity(files.iter().sum::<u64>() + (64 << 10)));
     put(&space, vr(1, 0, 2), &value(3, 100));
     assert_eq!(read(&space, 2), value(3, 100));

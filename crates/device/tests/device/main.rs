@@ -8,8 +8,12 @@ mod kill;
 mod new_instruction;
 mod pages;
 mod paging;
+mod place;
 mod results;
+mod salvage;
 mod semantics;
+mod snapshot;
 mod spaces;
 #[path = "../support/mod.rs"]
 mod support;
+mod upgrade;

@@ -146,7 +146,7 @@ fn a_full_disk_keeps_what_was_computed() {
     let disk = SimulatedDisk::new();
     let files = StoreFiles::on_simulated_disk(&disk);
     let mut f = Fixture::new(DeviceConfig::in_files(files.clone()), SMALL);
-    let lengths = [&files.data, &files.objects, &files.swap].map(|file| file.len().expect("a length"));
+    let lengths = [&files.data, &files.objects, &files.log, &files.swap].map(|file| file.len().expect("a length"));
     disk.inject(Fault::Capacity(lengths.iter().sum::<u64>() + (64 << 10)));
     let table = f.keys.table();
     let full = (100..20_000)

@@ -1,0 +1,165 @@
+//! Golden bytes of records, computed outside of this code from the drawings in `docs/device.md`; damage and contradictions.
+
+use super::*;
+use crate::store::SpaceId;
+use ciphermill_program::{DataId, KeyId, TypeCode, VrId};
+
+/// The identity of the store of the records.
+const STORE: StoreId = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+fn key() -> ObjectKey {
+    ObjectKey { space: SpaceId(9), id: VrId::new(TypeCode(3), KeyId(4), DataId(5)) }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Records, the content that they hold, and their bytes.
+fn goldens() -> [(Record, &'static [u8], &'static str); 4] {
+    let plain = Record {
+        flags: ObjectFlags::ARMED,
+        size: CHUNK_BYTES + 1,
+        generation: 77,
+        origin: 0,
+        change: 80,
+        computed: false,
+        extents: vec![Extent { start: 1, blocks: 200 }, Extent { start: 900, blocks: 57 }],
+        chunks: vec![1, 2],
+    };
+    let result = Record { origin: 0x0102_0304_0506_0708, computed: true, ..plain.clone() };
+    let inline = Record {
+        flags: ObjectFlags::ONE_SHOT,
+        size: 9,
+        generation: 0x0102,
+        origin: 5,
+        change: 0x0103,
+        computed: false,
+        extents: Vec::new(),
+        chunks: vec![0xE306_9283],
+    };
+    [
+        (
+            plain,
+            b"",
+            concat!(
+                "434d4f424a45431a000102030405060708090a0b0c0d0e0f050000000100000001001000000000004d0000000000000000",
+                "0000000000000050000000000000000000000900030000000400000005000002000000020000000100000000000000c800",
+                "000000000000840300000000000039000000000000000100000002000000daa71901"
+            ),
+        ),
+        (
+            result,
+            b"",
+            concat!(
+                "434d4f424a45431a000102030405060708090a0b0c0d0e0f050001000100000001001000000000004d0000000000000008",
+                "0706050403020150000000000000000000000900030000000400000005000002000000020000000100000000000000c800",
+                "000000000000840300000000000039000000000000000100000002000000060ee846"
+            ),
+        ),
+        (
+            inline.clone(),
+            b"123456789",
+            concat!(
+                "434d4f424a45431a000102030405060708090a0b0c0d0e0f05000200020000000900000000000000020100000000000005",
+                "000000000000000301000000000000000000090003000000040000000500000000000001000000839206e3313233343536",
+                "373839560ee43c"
+            ),
+        ),
+        (
+            inline,
+            b"",
+            concat!(
+                "434d4f424a45431a000102030405060708090a0b0c0d0e0f05000000020000000900000000000000020100000000000005",
+                "000000000000000301000000000000000000090003000000040000000500000000000001000000839206e36c62f725"
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn records_with_extents_and_records_with_and_without_bytes() {
+    for (record, content, golden) in goldens() {
+        let bytes = record.encode(STORE, key(), content);
+        assert_eq!(hex(&bytes), golden);
+        let found = Found::at(&bytes).expect("sound");
+        assert_eq!((found.store, found.key, &found.record, found.len), (STORE, key(), &record, bytes.len()));
+        assert_eq!(found.content.map(|at| &bytes[at]).unwrap_or_default(), content);
+        match record.is_inline() && content.is_empty() {
+            true => assert!(Record::decode(&bytes, STORE, key()).is_err(), "the table must hold the bytes"),
+            false => assert_eq!(Record::decode(&bytes, STORE, key()).expect("sound"), record),
+        }
+        if !content.is_empty() {
+            assert_eq!(Record::content(&bytes), content);
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_and_every_cut_is_noticed() {
+    for (record, content, _) in goldens() {
+        let bytes = record.encode(STORE, key(), content);
+        for bit in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(Record::decode(&damaged, STORE, key()).is_err() && Found::at(&damaged).is_none(), "bit {bit}");
+        }
+        for len in 0..bytes.len() {
+            assert!(
+                Record::decode(&bytes[..len], STORE, key()).is_err() && Found::at(&bytes[..len]).is_none(),
+                "{len}"
+            );
+        }
+    }
+}
+
+#[test]
+fn records_that_contradict_themselves_are_refused() {
+    let [(plain, ..), _, (inline, content, _), _] = goldens();
+    let sound = |record: &Record, content: &[u8]| Found::at(&record.encode(STORE, key(), content)).is_some();
+    let filled = |len: usize| {
+        let content = vec![7; len];
+        let record = Record { size: len as u64, chunks: vec![crc32c::crc32c(&content)], ..inline.clone() };
+        sound(&record, &content)
+    };
+    assert!(filled(1) && filled(INLINE_BYTES as usize), "the smallest and the largest");
+    assert!(!filled(INLINE_BYTES as usize + 1));
+    assert!(!sound(&Record { size: 8, ..inline.clone() }, content), "more bytes than its size");
+    assert!(!sound(&Record { size: 0, chunks: vec![], ..inline.clone() }, b""), "no bytes");
+    assert!(!sound(&Record { chunks: vec![1], ..inline }, content), "other bytes");
+    assert!(!sound(&Record { size: 2 * CHUNK_BYTES + 1, ..plain.clone() }, b""), "a chunk without checksum");
+    assert!(!sound(&Record { extents: vec![], ..plain.clone() }, b""), "too large without extents");
+    let extents = vec![Extent { start: 1, blocks: 200 }, Extent { start: 900, blocks: 56 }];
+    assert!(!sound(&Record { extents, ..plain.clone() }, b""), "less blocks than bytes");
+    let extents = vec![Extent { start: 1, blocks: u64::MAX }, Extent { start: 1, blocks: 258 }];
+    assert!(!sound(&Record { extents, ..plain }, b""), "a sum that overflows");
+}
+
+#[test]
+fn a_record_of_another_store_or_key_and_a_newer_record_are_refused() {
+    let [(plain, ..), ..] = goldens();
+    assert!(Record::decode(&plain.encode([9; 16], key(), b""), STORE, key()).is_err());
+    let other = ObjectKey { space: SpaceId(8), ..key() };
+    assert!(Record::decode(&plain.encode(STORE, key(), b""), STORE, other).is_err());
+    let mut newer = plain.encode(STORE, key(), b"");
+    newer[24] = 6;
+    let len = newer.len() - 4;
+    newer.truncate(len);
+    seal(&mut newer, &[]);
+    let error = Record::decode(&newer, STORE, key()).expect_err("of a later version");
+    assert_eq!(error, FormatError::Version { given: 6, supported: 5 });
+}
+
+#[test]
+fn records_are_found_between_other_bytes() {
+    let mut bytes = vec![0x1a; 13];
+    let mut expected = Vec::new();
+    for (record, content, _) in goldens() {
+        expected.push((bytes.len(), record.clone()));
+        bytes.extend(record.encode(STORE, key(), content));
+        // The beginning of a record that was cut off.
+        bytes.extend_from_slice(&record.encode(STORE, key(), content)[..60]);
+    }
+    let found: Vec<_> = Found::all(&bytes).map(|(at, found)| (at, found.record)).collect();
+    assert_eq!(found, expected);
+}

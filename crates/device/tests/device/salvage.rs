@@ -1,0 +1,306 @@
+//! Salvage: every undamaged object comes back from a damaged store, and no deleted one.
+
+use crate::support::*;
+use ciphermill_device::{
+    ObjectFlags, SpaceId, StoreError, StoreFiles,
+    storage::{MemoryStorage, Storage},
+    store::{INLINE_BYTES, ObjectKey, Salvage, SalvageState, SpaceLimits, Store},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::Arc,
+};
+
+const SPACE: SpaceId = SpaceId(7);
+const LIMITS: SpaceLimits = SpaceLimits { bytes: 64 << 20, objects: 1000 };
+
+fn key(data: u32) -> ObjectKey {
+    ObjectKey { space: SPACE, id: vr(1, 0, data) }
+}
+
+fn write(store: &Store, data: u32, bytes: &[u8]) {
+    let mut writer = store.write(key(data), bytes.len() as u64).expect("room");
+    writer.came_from(u64::from(data), data.is_multiple_of(2));
+    writer.push(bytes).expect("its bytes");
+    writer.commit(ObjectFlags::NONE).expect("durable");
+}
+
+/// The files of a store, as bytes.
+#[derive(Clone)]
+struct Images {
+    data: Vec<u8>,
+    objects: Vec<u8>,
+    log: Vec<u8>,
+}
+
+fn image(storage: &dyn Storage) -> Vec<u8> {
+    let mut bytes = vec![0; storage.len().expect("len") as usize];
+    storage.read_at(0, &mut bytes).expect("read");
+    bytes
+}
+
+impl Images {
+    fn of(files: &StoreFiles) -> Self {
+        Self { data: image(&*files.data), objects: image(&*files.objects), log: image(&*files.log) }
+    }
+
+    fn files(&self) -> StoreFiles {
+        let storage = |bytes: &Vec<u8>| Arc::new(MemoryStorage::from_bytes(bytes.clone())) as Arc<dyn Storage>;
+        StoreFiles {
+            data: storage(&self.data),
+            objects: storage(&self.objects),
+            log: storage(&self.log),
+            ..StoreFiles::in_memory()
+        }
+    }
+
+    fn file(&mut self, index: u64) -> &mut Vec<u8> {
+        match index {
+            0 => &mut self.data,
+            1 => &mut self.objects,
+            _ => &mut self.log,
+        }
+    }
+}
+
+/// A store with objects in the table and in extents; replaced, deleted and with other flags than at first. With the live
+/// objects and the names of the deleted ones.
+fn store() -> (StoreFiles, BTreeMap<u32, Vec<u8>>, BTreeSet<u32>) {
+    let files = StoreFiles::in_memory();
+    let store = Store::open(files.clone()).expect("a new store");
+    store.set_space(SPACE, LIMITS).expect("a space");
+    let (mut live, mut dice) = (BTreeMap::new(), Dice(26));
+    let mut put = |store: &Store, live: &mut BTreeMap<u32, Vec<u8>>, data: u32| {
+        let words = [3, 40, 400, 1900, 2001, 2600, 9000, 150_000][dice.below(8) as usize] + dice.below(3);
+        let bytes = value(dice.below(1 << 40), words);
+        write(store, data, &bytes);
+        live.insert(data, bytes);
+    };
+    (0..40).for_each(|data| put(&store, &mut live, data));
+    (0..40).step_by(3).for_each(|data| put(&store, &mut live, data));
+    let deleted: BTreeSet<u32> = (0..40).step_by(5).collect();
+    for data in &deleted {
+        store.delete(key(*data)).expect("stored");
+        live.remove(data);
+    }
+    (0..40).step_by(7).filter(|data| live.contains_key(data)).for_each(|data| {
+        store.set_flags(key(data), ObjectFlags::ARMED).expect("stored");
+    });
+    drop(store);
+    (files, live, deleted)
+}
+
+/// Damages one file somehow; says what it did.
+fn damage(images: &mut Images, dice: &mut Dice) -> (u64, String) {
+    let which = dice.below(3);
+    let file = images.file(which);
+    let len = file.len() as u64;
+    let what = match dice.below(8) {
+        0..=2 => {
+            let bit = dice.below(len * 8);
+            file[(bit / 8) as usize] ^= 1 << (bit % 8);
+            format!("bit {bit}")
+        }
+        3 => {
+            // The first blocks hold superblock, header and roots.
+            let bit = dice.below(len.min(8192) * 8);
+            file[(bit / 8) as usize] ^= 1 << (bit % 8);
+            format!("bit {bit} at the beginning")
+        }
+        4 => {
+            let at = dice.below(len / 512) as usize * 512;
+            file[at..at + 512].fill(0);
+            format!("sector at {at} zeroed")
+        }
+        5 => {
+            let at = dice.below(len) as usize;
+            let end = (at + 1 + dice.below(10_000) as usize).min(file.len());
+            file[at..end].iter_mut().for_each(|byte| *byte ^= dice.below(255) as u8 + 1);
+            format!("bytes {at}..{end} overwritten")
+        }
+        6 => {
+            let at = dice.below(len);
+            file.truncate(at as usize);
+            format!("cut to {at} bytes")
+        }
+        _ => {
+            file.clear();
+            "emptied".to_owned()
+        }
+    };
+    (which, format!("{what} of file {which}"))
+}
+
+/// Where `wanted` is, each time.
+fn find_all<'a>(within: &'a [u8], wanted: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    let first = wanted[..8].to_vec();
+    let starts = within.windows(8).enumerate().filter(move |(_, window)| **window == first[..]);
+    starts.map(|(at, _)| at).filter(move |at| within[*at..].starts_with(wanted))
+}
+
+fn find(within: &[u8], wanted: &[u8]) -> Option<usize> {
+    find_all(within, wanted).next()
+}
+
+/// The places that hold an object: of a small one each whole record in the table, from 92 bytes before the object to its
+/// checksum; of a large one its bytes in the data file, which are in one place, since a fresh store has no fragments.
+fn places(images: &Images, bytes: &[u8]) -> Vec<Range<usize>> {
+    match bytes.len() as u64 <= INLINE_BYTES {
+        true => find_all(&images.objects, bytes).map(|at| at - 92..at + bytes.len() + 4).collect(),
+        false => find_all(&images.data, bytes).map(|at| at..at + bytes.len()).collect(),
+    }
+}
+
+/// Whether the damage left an object whole in one of its places.
+fn is_whole(before: &Images, after: &Images, bytes: &[u8], places: &[Range<usize>]) -> bool {
+    let (before, after) = match bytes.len() as u64 <= INLINE_BYTES {
+        true => (&before.objects, &after.objects),
+        false => (&before.data, &after.data),
+    };
+    places.iter().any(|place| after.get(place.clone()) == before.get(place.clone()))
+}
+
+#[test]
+fn every_undamaged_object_comes_back_after_200_random_damages() {
+    let (files, live, deleted) = store();
+    let before = Images::of(&files);
+    let places: BTreeMap<u32, _> = live.iter().map(|(data, bytes)| (*data, places(&before, bytes))).collect();
+    assert!(places.values().all(|places| !places.is_empty()), "every object is somewhere");
+    let mut dice = Dice(200);
+    let (mut unreadable, mut damaged, mut recovered) = (0, 0, 0);
+    for round in 0..200 {
+        let mut after = before.clone();
+        let (file, what) = damage(&mut after, &mut dice);
+        unreadable += u64::from(Store::open(after.files()).is_err());
+        let salvage = Salvage::scan(after.files(), &mut |_, _| ()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let repaired = salvage.write(Store::open(StoreFiles::in_memory()).expect("new")).expect("written");
+        for (data, bytes) in &live {
+            let found = repaired.get(key(*data)).map(|object| (object.origin(), repaired.read(object).pull_all()));
+            match is_whole(&before, &after, bytes, &places[data]) {
+                true => {
+                    let (origin, read) = found.unwrap_or_else(|error| panic!("round {round}, {what}: {error}"));
+                    assert!(read.expect("whole") == *bytes, "round {round}, {what}: other bytes of {data}");
+                    assert_eq!(origin, u64::from(*data));
+                    recovered += 1;
+                }
+                false => damaged += 1,
+            }
+        }
+        for data in &deleted {
+            assert!(repaired.get(key(*data)).is_err(), "round {round}, {what}: {data} was deleted");
+        }
+        if file == 0 || file == 2 {
+            assert!(salvage.report().table_sound, "round {round}, {what}");
+        }
+        let spaces = repaired.space(SPACE).map(|(limits, _)| limits);
+        assert_eq!(spaces, Some(LIMITS), "round {round}, {what}");
+    }
+    println!("{unreadable} of 200 stores did not open; {recovered} objects recovered, {damaged} damaged");
+    assert!(unreadable > 40 && damaged > 100 && recovered > 5000, "{unreadable}, {damaged}, {recovered}");
+}
+
+#[test]
+fn an_older_version_is_taken_where_the_newest_is_damaged_and_is_said_to_be_older() {
+    let files = StoreFiles::in_memory();
+    let store = Store::open(files.clone()).expect("a new store");
+    store.set_space(SPACE, LIMITS).expect("a space");
+    // The old version is read while the new one is written, so that its extents are not used again.
+    write(&store, 1, &value(1, 4000));
+    let old = store.get(key(1)).expect("stored");
+    write(&store, 1, &value(2, 4000));
+    let new = store.get(key(1)).expect("stored");
+    let mut images = Images::of(&files);
+    let at = find(&images.data, &value(2, 4000)).expect("its bytes");
+    images.data[at + 5] ^= 1;
+    let salvage = Salvage::scan(images.files(), &mut |_, _| ()).expect("a report");
+    let [version] = salvage.versions() else { panic!("{:?}", salvage.versions()) };
+    assert_eq!(version.generation, old.generation());
+    assert_eq!(version.state, SalvageState::Older { lost: new.generation() });
+    let repaired = salvage.write(Store::open(StoreFiles::in_memory()).expect("new")).expect("written");
+    let object = repaired.get(key(1)).expect("the older one");
+    assert_eq!(
+        (object.generation(), repaired.read(object).pull_all().expect("whole")),
+        (old.generation(), value(1, 4000))
+    );
+    let mut writer = repaired.write(key(2), 1).expect("room");
+    writer.push(&[1]).expect("a byte");
+    let next = writer.commit(ObjectFlags::NONE).expect("durable").generation();
+    assert!(next > new.generation(), "a generation that was given out comes again");
+}
+
+#[test]
+fn deleted_and_superseded_versions_are_listed_apart() {
+    let (files, live, deleted) = store();
+    let mut images = Images::of(&files);
+    images.objects[2 * 4096..].iter_mut().step_by(4096).for_each(|byte| *byte ^= 1);
+    let salvage = Salvage::scan(images.files(), &mut |_, _| ()).expect("a report");
+    let report = salvage.report();
+    assert!(!report.table_sound && report.log_sound && report.superblock_sound, "{report:?}");
+    assert!(report.deleted + report.superseded > 0, "{report:?}");
+    let mut seen = BTreeSet::new();
+    for version in salvage.versions() {
+        let data = version.object.id.data_id.0;
+        match version.state {
+            SalvageState::Recovered | SalvageState::Older { .. } | SalvageState::Lost => {
+                assert!(live.contains_key(&data) && seen.insert(data), "{version:?}");
+            }
+            SalvageState::Deleted => assert!(deleted.contains(&data), "{version:?}"),
+            SalvageState::Superseded => assert!(seen.contains(&data), "the recovered one comes first: {version:?}"),
+        }
+    }
+    assert_eq!(seen.len(), live.len());
+}
+
+#[test]
+fn what_holds_no_store_and_a_later_version_are_refused() {
+    let error = Salvage::scan(StoreFiles::in_memory(), &mut |_, _| ()).expect_err("nothing");
+    assert!(matches!(error, StoreError::NotAStore), "{error}");
+    let (files, ..) = store();
+    let mut images = Images::of(&files);
+    images.data[8] = 3;
+    let crc = crc32c::crc32c(&images.data[..40]).to_le_bytes();
+    images.data[40..44].copy_from_slice(&crc);
+    for error in [
+        Salvage::scan(images.files(), &mut |_, _| ()).expect_err("later"),
+        Store::open(images.files()).expect_err("later"),
+    ] {
+        assert!(matches!(error, StoreError::Version { given: 3, supported: 2 }), "{error}");
+    }
+}
+
+#[test]
+fn nothing_of_the_damaged_store_is_changed() {
+    let (files, ..) = store();
+    let mut images = Images::of(&files);
+    images.objects[5000] ^= 1;
+    let damaged = images.files();
+    let salvage = Salvage::scan(damaged.clone(), &mut |_, _| ()).expect("a report");
+    salvage.write(Store::open(StoreFiles::in_memory()).expect("new")).expect("written");
+    let after = Images::of(&damaged);
+    assert!((after.data, after.objects, after.log) == (images.data, images.objects, images.log));
+}
+
+/// A host writes objects of any content. One that contains a record must not become another object of the store.
+#[test]
+fn a_record_inside_an_object_is_no_record_of_the_store() {
+    let foreign = StoreFiles::in_memory();
+    let store = Store::open(foreign.clone()).expect("a new store");
+    store.set_space(SPACE, LIMITS).expect("a space");
+    write(&store, 1, &value(1, 100));
+    drop(store);
+    let table = image(&*foreign.objects);
+    let record = &table[places(&Images::of(&foreign), &value(1, 100)).remove(0)];
+    let files = StoreFiles::in_memory();
+    let store = Store::open(files.clone()).expect("a new store");
+    store.set_space(SPACE, LIMITS).expect("a space");
+    write(&store, 2, record);
+    drop(store);
+    let mut images = Images::of(&files);
+    // The table does not open, and its pages are searched.
+    images.objects[..4096].fill(0);
+    assert!(Store::open(images.files()).is_err());
+    let salvage = Salvage::scan(images.files(), &mut |_, _| ()).expect("a report");
+    let found: Vec<u32> = salvage.versions().iter().map(|version| version.object.id.data_id.0).collect();
+    assert_eq!(found, [2], "{:?}", salvage.versions());
+}
