@@ -7,6 +7,7 @@
 //!   a [vendor command](vendor).
 
 pub mod adapter;
+pub mod backup;
 pub mod layout;
 pub mod vendor;
 pub mod volume;

@@ -10,6 +10,7 @@ use ciphermill_arch::pipeline::PipelineError;
 use ciphermill_arch::report::ReportError;
 use ciphermill_bfv::BfvError;
 use ciphermill_bigint::{BigIntError, EngineError};
+use ciphermill_blockspace::backup::BackupError;
 use ciphermill_blockspace::volume::VolumeError;
 use ciphermill_client::{ClientError, needs_opt_in};
 use ciphermill_device::DeviceError;
@@ -119,6 +120,23 @@ pub(crate) enum CliError {
     /// The model of the macro-pipeline refused or failed.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
+    /// A backup, a restore or a repair refused or failed.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    /// A check found damage.
+    #[error("{} is damaged; `ciphermill store repair --store {}` recovers all undamaged objects", path.display(), path.display())]
+    DamagedStore {
+        /// The store.
+        path: PathBuf,
+    },
+    /// A backup, a restored or a repaired store lacks something.
+    #[error("{} is made, without {missing} damaged object(s) or block(s) listed above", path.display())]
+    Partial {
+        /// The backup or the new store.
+        path: PathBuf,
+        /// How many.
+        missing: u64,
+    },
     /// A scrub found damage.
     #[error("{} has {damaged} damaged object(s) or block(s); restore them from copies", path.display())]
     Damaged {

@@ -18,5 +18,6 @@ mod serve;
 mod serve_keys;
 mod serve_support;
 mod spellings;
+mod store;
 mod support;
 mod wrong_results;

@@ -65,6 +65,8 @@ pub(super) struct Checkpointer {
     shared: Arc<Shared>,
     /// New blocks of the file that were never written.
     fresh: Vec<Extent>,
+    /// Blocks that only snapshots still need.
+    held: Vec<u32>,
 }
 
 impl Checkpointer {
@@ -76,7 +78,7 @@ impl Checkpointer {
         config: VolumeConfig,
         shared: Arc<Shared>,
     ) -> Self {
-        Self { blocks, table, free, state, config, shared, fresh: Vec::new() }
+        Self { blocks, table, free, state, config, shared, fresh: Vec::new(), held: Vec::new() }
     }
 
     /// Makes the checkpoint of an opening and returns its registered segments, not filled with zeros: the caller of `open`
@@ -125,7 +127,8 @@ impl Checkpointer {
     fn attempt(&mut self, task: &mut Task) -> Result<Vec<Segment>, VolumeError> {
         let begun = Instant::now();
         if let Task::New(job) = task {
-            self.free_blocks(std::mem::take(&mut job.freed));
+            let freed = std::mem::take(&mut job.freed);
+            self.free_unless_held(freed);
             let opened = self.segments(job.wanted)?;
             let (generation, checkpoint) = (self.state.generation, self.state.checkpoint + 1);
             self.state = State { sequence: job.sequence, generation, checkpoint, ..self.state };
@@ -152,6 +155,16 @@ impl Checkpointer {
         metrics.free_blocks.store(self.free.free(), Ordering::Relaxed);
         metrics.end_block.store(u64::from(self.free.end()), Ordering::Relaxed);
         Ok(std::mem::take(&mut rows.opened))
+    }
+
+    /// Frees blocks, or keeps them as they are while a snapshot may read them.
+    fn free_unless_held(&mut self, blocks: Vec<u32>) {
+        let held = self.shared.pins.hold(blocks.len() as u64 * BLOCK_BYTES as u64);
+        self.held.extend(blocks);
+        if !held {
+            let blocks = std::mem::take(&mut self.held);
+            self.free_blocks(blocks);
+        }
     }
 
     fn free_blocks(&mut self, mut blocks: Vec<u32>) {

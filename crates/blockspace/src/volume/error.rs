@@ -42,6 +42,15 @@ pub enum VolumeError {
         /// The finding.
         what: String,
     },
+    /// A snapshot ended before it was read whole.
+    #[error(
+        "more than {limit} bytes of blocks were written before the snapshot had been read; give a larger budget, or read it \
+         when fewer blocks are written"
+    )]
+    SnapshotOver {
+        /// The budget in bytes.
+        limit: u64,
+    },
     /// The bytes of a block are damaged on the medium.
     #[error("block {lba} of space {space} is damaged on the medium; write it again")]
     Damaged {

@@ -24,12 +24,14 @@ mod read;
 mod replay;
 mod rows;
 mod segment;
+mod snapshot;
 mod table;
 mod types;
 mod writer;
 
 pub use error::VolumeError;
 pub use open::VolumeFiles;
+pub use snapshot::{BlocksCopied, VolumeSnapshot, VolumeSummary};
 pub use types::{
     BLOCK_BYTES, BlockState, Change, Done, MAX_BLOCKS, MAX_LABEL_BYTES, MAX_ZERO_BLOCKS, Operation, Quota, Run,
     ScrubEvent, ScrubObserver, ScrubReport, SpaceUsage, VolumeConfig, VolumeMetrics, VolumeUsage,
@@ -38,6 +40,7 @@ pub use types::{
 use ciphermill_storage::Storage;
 use map::{Map, Slot};
 use queue::{ChangeLimits, Pending, Prepared, Queue};
+use snapshot::Pins;
 use std::{
     collections::HashMap,
     fmt,
@@ -95,6 +98,8 @@ struct Shared {
     writing: AtomicBool,
     /// Set when it is no longer known which writes are durable; from then on the volume only reads.
     failed: Arc<AtomicBool>,
+    /// The snapshots whose blocks may not be overwritten.
+    pins: Pins,
     /// Held for its lock on the volume's directory.
     _lock: Option<File>,
 }

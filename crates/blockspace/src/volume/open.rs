@@ -9,10 +9,13 @@ use super::{
     replay::replay,
     rows::State,
     segment::{Extent, Segment},
+    snapshot::Pins,
     table::{Content, Table},
     writer::Writer,
 };
-use ciphermill_storage::{self as storage, FileStorage, FreeBlocks, MemoryStorage, SimulatedDisk, Storage, Superblock};
+use ciphermill_storage::{
+    self as storage, FileStorage, FreeBlocks, MemoryStorage, OverlayStorage, SimulatedDisk, Storage, Superblock,
+};
 use std::{
     collections::{BTreeMap, HashMap},
     fs::File,
@@ -53,6 +56,34 @@ impl VolumeFiles {
     pub fn in_directory(directory: &Path) -> Result<Self, VolumeError> {
         let open = |name: &str| FileStorage::open(&directory.join(name));
         Ok(Self { blocks: Arc::new(open("blocks")?), map: Arc::new(open("blocks.redb")?) })
+    }
+
+    /// The files of a directory as they are now, for reading: every change stays in memory. `None` when the directory holds
+    /// no volume. The caller ensures that no volume has them open.
+    ///
+    /// # Errors
+    /// [`VolumeError::Storage`] when the operating system refuses one of them.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let directory = tempfile::tempdir()?;
+    /// assert!(VolumeFiles::unchanged(directory.path())?.is_none());
+    /// Volume::open_directory(directory.path(), config.clone())?.commit(write)?;
+    /// let files = VolumeFiles::unchanged(directory.path())?.ok_or("there is a volume")?;
+    /// assert_eq!(Volume::open(files, config)?.mapped(1, 5, 1), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn unchanged(directory: &Path) -> Result<Option<Self>, VolumeError> {
+        let open = |name: &str| -> Result<Arc<dyn Storage>, VolumeError> {
+            let file = Arc::new(FileStorage::open_read_only(&directory.join(name))?);
+            Ok(Arc::new(OverlayStorage::new(file)?))
+        };
+        let exists = |name: &str| directory.join(name).symlink_metadata().is_ok();
+        match exists("blocks") && exists("blocks.redb") {
+            true => Ok(Some(Self { blocks: open("blocks")?, map: open("blocks.redb")? })),
+            false => Ok(None),
+        }
     }
 
     /// Files that live as long as the process.
@@ -172,6 +203,7 @@ impl Volume {
             syncing: Mutex::new(()),
             writing: AtomicBool::new(false),
             failed,
+            pins: Pins::default(),
             _lock: lock,
         });
         let mut checkpointer = Checkpointer::new(files.blocks, table, free, state, config, Arc::clone(&shared));

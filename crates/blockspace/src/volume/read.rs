@@ -43,7 +43,7 @@ impl Shared {
     }
 
     /// Reads neighbouring slots whose physical blocks are neighbours too, or that have none.
-    fn read_run(
+    pub(super) fn read_run(
         &self,
         run: &[Slot],
         out: &mut [u8],

@@ -6,5 +6,6 @@ mod damage;
 mod faults;
 mod model;
 mod relief;
+mod snapshot;
 mod speed;
 mod support;

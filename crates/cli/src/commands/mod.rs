@@ -11,6 +11,7 @@ mod paillier;
 mod program;
 mod scrub;
 mod serve;
+mod store;
 mod tfhe;
 
 use ciphermill_math::Isa;
@@ -49,6 +50,7 @@ enum Command {
     Program(program::Args),
     Serve(serve::Args),
     Scrub(scrub::Args),
+    Store(store::Args),
     Hmvp(hmvp::Args),
     Paillier(paillier::Args),
     Info(info::Args),
@@ -72,6 +74,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
         Command::Program(args) => program::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Scrub(args) => scrub::run(&args),
+        Command::Store(args) => store::run(&args),
         Command::Hmvp(args) => hmvp::run(&args),
         Command::Paillier(args) => paillier::run(&args),
         Command::Info(args) => info::run(&args),

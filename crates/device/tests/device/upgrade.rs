@@ -1,5 +1,6 @@
 //! Stores of format version 1 become stores of this version when they are opened, whatever interrupts that.
 
+#[allow(dead_code)]
 #[path = "../support/image.rs"]
 mod image;
 

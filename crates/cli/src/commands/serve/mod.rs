@@ -1,5 +1,6 @@
 //! `serve`: the device of a store as an NVMe/TCP target.
 
+pub(super) mod admin;
 mod audit;
 mod config;
 mod exposition;
@@ -32,6 +33,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use uuid::Uuid;
 
+use self::admin::Admin;
 use self::audit::{AuditCounters, AuditLog};
 use self::config::{NamespaceSettings, Settings};
 use self::exposition::Exposition;
@@ -250,7 +252,8 @@ struct Board {
 
 /// A device, its blocks, and the subsystem that shows them.
 struct Server {
-    // Dropped first: it uses the others.
+    // Dropped first: they use the others.
+    _admin: Option<Admin>,
     _scrubber: Option<Scrubber>,
     board: Board,
     subsystem: Arc<Subsystem>,
@@ -290,6 +293,7 @@ impl Server {
         let scrubber = settings
             .scrub_every
             .map(|every| Scrubber::start(Arc::clone(&scrub), every, device.clone(), volume.clone()));
+        let admin = Admin::start(&settings.store, device.clone(), volume.clone(), runtime);
         let begun = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
         let board = Board {
             device,
@@ -303,7 +307,14 @@ impl Server {
         if settings.hosts == HostAccess::List(std::collections::BTreeSet::new()) {
             tracing::warn!("no host is allowed to connect; name them with --allow-host");
         }
-        Ok(Self { _scrubber: scrubber.transpose()?, board, subsystem, namespaces: started, _audit: audit })
+        Ok(Self {
+            _admin: admin,
+            _scrubber: scrubber.transpose()?,
+            board,
+            subsystem,
+            namespaces: started,
+            _audit: audit,
+        })
     }
 
     /// Reports that hosts can connect.

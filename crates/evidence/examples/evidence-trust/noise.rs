@@ -1,11 +1,9 @@
-//! The full counts behind the claims of trust: `make evidence AREA=trust`.
-//!
 //! TFHE's noise: whole bootstraps of 30 keys × 100 samples within 10 % of the predicted variance and 4 standard errors of
 //! the mean, and 20,000 decryptions and bootstraps at raised noise against the predicted failure probability.
 
 use std::error::Error;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use ciphermill_evidence as support;
 
@@ -20,11 +18,7 @@ const TFHE_NOISE: (&[&str], &[&str], &[(&str, &str)]) = (
 /// decryptions, one of look-ups and four of bootstraps.
 const TFHE_RECORDS: usize = 3 * 2 * 9 + 2 + 1 + 4;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    support::write(&json!({ "tfhe_noise": tfhe_noise()? }))
-}
-
-fn tfhe_noise() -> Result<Value, Box<dyn Error>> {
+pub(crate) fn run() -> Result<Value, Box<dyn Error>> {
     let (binary, arguments, environment) = TFHE_NOISE;
     let (mut run, said) = support::tests(binary, arguments, environment)?;
     let records: Vec<Value> = said

@@ -1,0 +1,279 @@
+//! Snapshots: all blocks and labels as they were at one moment, copied while others are written.
+
+use super::{
+    BLOCK_BYTES, BlockState, Change, Operation, Quota, Shared, Volume, VolumeError,
+    map::{Key, STRIPE_BLOCKS, Slot, Stripe},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+/// The snapshots of a volume that are not dropped yet. The thread of the checkpoints frees no block while there are any.
+#[derive(Debug, Default)]
+pub(super) struct Pins(Mutex<Vec<Weak<Pin>>>);
+
+#[derive(Debug)]
+struct Pin {
+    limit: u64,
+    /// Bytes of blocks that could be used again without the snapshot, or more.
+    pinned: AtomicU64,
+    /// Set before the first block is freed that the snapshot needs.
+    over: AtomicBool,
+}
+
+impl Pins {
+    fn add(&self, limit: u64) -> Arc<Pin> {
+        let pin = Arc::new(Pin { limit, pinned: AtomicU64::new(0), over: AtomicBool::new(false) });
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&pin));
+        pin
+    }
+
+    /// Counts bytes that a checkpoint would free; whether a snapshot needs them. A snapshot that costs more than its budget
+    /// ends.
+    pub(super) fn hold(&self, bytes: u64) -> bool {
+        let mut pins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pins.retain(|pin| pin.upgrade().is_some_and(|pin| pin.take(bytes)));
+        !pins.is_empty()
+    }
+}
+
+impl Pin {
+    fn take(&self, bytes: u64) -> bool {
+        let within = self.pinned.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.limit;
+        self.over.fetch_or(!within, Ordering::SeqCst);
+        within
+    }
+}
+
+/// The content of a volume in numbers: equal for equal content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VolumeSummary {
+    /// Mapped blocks.
+    pub blocks: u64,
+    /// Labels.
+    pub labels: u64,
+    /// CRC-32C of the addresses and checksums of all blocks, and of all labels.
+    pub checksum: u32,
+}
+
+/// The outcome of a copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlocksCopied {
+    /// Blocks whose content was written to the target.
+    pub written: u64,
+    /// Blocks that the target had already, byte by byte.
+    pub reused: u64,
+    /// Space and address of blocks that do not match their checksum. They are not in the target.
+    pub damaged: Vec<(u32, u64)>,
+}
+
+/// The blocks and labels of a volume at one moment.
+///
+/// Its map is a copy in memory (docs/blockspace-volume.md, "Costs"). Blocks that are written or unmapped later keep their
+/// place on the disk until the snapshot is dropped. If they come to more than its budget, the snapshot ends.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// volume.commit(write)?;
+/// let snapshot = volume.snapshot(1 << 30);
+/// volume.drop_space(1)?;
+/// let target = Volume::open(VolumeFiles::in_memory(), config)?;
+/// let copied = snapshot.copy_to(&target, &mut |_, _| ControlFlow::Continue(()))?;
+/// assert_eq!((copied.written, target.mapped(1, 5, 1)), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct VolumeSnapshot {
+    shared: Arc<Shared>,
+    stripes: BTreeMap<Key, Box<Stripe>>,
+    labels: BTreeMap<Key, Box<[u8]>>,
+    pin: Arc<Pin>,
+}
+
+impl Volume {
+    /// The blocks and labels as they are now, with a budget in bytes.
+    #[must_use]
+    pub fn snapshot(&self, budget: u64) -> VolumeSnapshot {
+        let shared = &self.inner.shared;
+        // Before the map is looked at: blocks that are lost from then on are held.
+        let pin = shared.pins.add(budget);
+        let map = self.map();
+        let (stripes, labels) = (map.stripes.clone(), map.labels.clone());
+        drop(map);
+        VolumeSnapshot { shared: Arc::clone(shared), stripes, labels, pin }
+    }
+
+    /// Its content in numbers.
+    #[must_use]
+    pub fn summary(&self) -> VolumeSummary {
+        let map = self.map();
+        summary(&map.stripes, &map.labels)
+    }
+}
+
+fn summary(stripes: &BTreeMap<Key, Box<Stripe>>, labels: &BTreeMap<Key, Box<[u8]>>) -> VolumeSummary {
+    let mut summary = VolumeSummary { labels: labels.len() as u64, ..VolumeSummary::default() };
+    let mut add = |bytes: &[u8]| summary.checksum = crc32c::crc32c_append(summary.checksum, bytes);
+    for ((space, index), stripe) in stripes {
+        let mapped = stripe.slots.iter().enumerate().filter(|(_, slot)| slot.state() != BlockState::Absent);
+        for (block, slot) in mapped {
+            add(&space.to_le_bytes());
+            add(&(index * STRIPE_BLOCKS + block as u64).to_le_bytes());
+            add(&slot.checksum.to_le_bytes());
+            summary.blocks += 1;
+        }
+    }
+    for ((space, lba), label) in labels {
+        add(&space.to_le_bytes());
+        add(&lba.to_le_bytes());
+        add(label);
+    }
+    summary
+}
+
+impl VolumeSnapshot {
+    /// Its content in numbers.
+    #[must_use]
+    pub fn summary(&self) -> VolumeSummary {
+        summary(&self.stripes, &self.labels)
+    }
+
+    /// Makes the target equal: blocks and labels that it has beyond the snapshot go. `each` gets the stripes of blocks done
+    /// and all of them, and stops the copy by [`ControlFlow::Break`].
+    ///
+    /// # Errors
+    /// [`VolumeError::SnapshotOver`], [`VolumeError::Storage`], and those of changes of the target.
+    pub fn copy_to(
+        &self,
+        target: &Volume,
+        each: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<BlocksCopied, VolumeError> {
+        let mut copy = Copy { snapshot: self, target, change: None, bytes: 0, copied: BlocksCopied::default() };
+        let spaces = self.stripes.keys().chain(self.labels.keys()).map(|(space, _)| *space);
+        let spaces: BTreeSet<u32> = spaces.chain(target.spaces()).collect();
+        spaces.iter().for_each(|space| target.set_quota(*space, Quota::UNLIMITED));
+        let here: Vec<Key> = target.map().stripes.keys().copied().collect();
+        let keys: BTreeSet<Key> = self.stripes.keys().copied().chain(here).collect();
+        for (done, key) in keys.iter().enumerate() {
+            copy.stripe(*key)?;
+            if each(done as u64 + 1, keys.len() as u64).is_break() {
+                break;
+            }
+        }
+        copy.labels()?;
+        copy.flush()?;
+        Ok(copy.copied)
+    }
+
+    /// Reads blocks that lie next to each other.
+    fn read(&self, run: &[Slot], out: &mut [u8]) -> Result<bool, VolumeError> {
+        // The block number is set by the caller, who knows it.
+        let damaged = |_| VolumeError::Damaged { space: 0, lba: 0 };
+        let outcome = self.shared.read_run(run, out, true, damaged);
+        // Bytes of a block that was written anew meanwhile are of no use, even if the checksum holds.
+        if self.pin.over.load(Ordering::SeqCst) {
+            return Err(VolumeError::SnapshotOver { limit: self.pin.limit });
+        }
+        match outcome {
+            Err(VolumeError::Damaged { .. }) => Ok(false),
+            outcome => outcome,
+        }
+    }
+}
+
+/// A copy in progress.
+struct Copy<'a> {
+    snapshot: &'a VolumeSnapshot,
+    target: &'a Volume,
+    /// The change that is being filled, of one space.
+    change: Option<Change>,
+    bytes: usize,
+    copied: BlocksCopied,
+}
+
+/// Bytes of content in a change of the target.
+const CHANGE_BYTES: usize = 1 << 20;
+/// Operations in a change of the target.
+const CHANGE_OPERATIONS: usize = 512;
+
+impl Copy<'_> {
+    fn stripe(&mut self, key: Key) -> Result<(), VolumeError> {
+        let (space, base) = (key.0, key.1 * STRIPE_BLOCKS);
+        let wanted = self.snapshot.stripes.get(&key).map_or(Stripe::EMPTY, |stripe| Stripe::clone(stripe));
+        let here = self.target.map().slots(space, base, STRIPE_BLOCKS);
+        let mut buffer = vec![0; BLOCK_BYTES];
+        for (block, (slot, now)) in wanted.slots.iter().zip(here).enumerate() {
+            let lba = base + block as u64;
+            match (slot.state(), now.state()) {
+                (BlockState::Absent, BlockState::Absent) | (BlockState::Zero, BlockState::Zero) => {}
+                (BlockState::Absent, _) => self.push(space, Operation::Unmap { lba, blocks: 1 })?,
+                (BlockState::Zero, _) => self.push(space, Operation::Zero { lba, blocks: 1 })?,
+                (BlockState::Data, _) if !self.snapshot.read(std::slice::from_ref(slot), &mut buffer)? => {
+                    self.copied.damaged.push((space, lba));
+                    self.push(space, Operation::Unmap { lba, blocks: 1 })?;
+                }
+                (BlockState::Data, _) if self.has(space, lba, now, *slot, &buffer) => self.copied.reused += 1,
+                (BlockState::Data, _) => {
+                    self.push(space, Operation::Write { lba, data: buffer.clone() })?;
+                    self.copied.written += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the target has this content. Equal checksums are not enough: hosts choose the content.
+    fn has(&self, space: u32, lba: u64, now: Slot, wanted: Slot, content: &[u8]) -> bool {
+        let mut bytes = vec![0; BLOCK_BYTES];
+        now.state() == BlockState::Data
+            && now.checksum == wanted.checksum
+            && self.target.read(space, lba, &mut bytes).is_ok()
+            && bytes == content
+    }
+
+    fn labels(&mut self) -> Result<(), VolumeError> {
+        let wanted = &self.snapshot.labels;
+        let here: Vec<(Key, Box<[u8]>)> =
+            self.target.map().labels.iter().map(|(key, label)| (*key, label.clone())).collect();
+        for ((space, lba), _) in here.iter().filter(|(key, _)| !wanted.contains_key(key)) {
+            self.push(*space, Operation::ClearLabel { lba: *lba })?;
+        }
+        let here: BTreeMap<Key, Box<[u8]>> = here.into_iter().collect();
+        for ((space, lba), label) in wanted.iter().filter(|(key, label)| here.get(*key) != Some(label)) {
+            self.push(*space, Operation::SetLabel { lba: *lba, label: label.to_vec() })?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, space: u32, operation: Operation) -> Result<(), VolumeError> {
+        let bytes = if let Operation::Write { data, .. } = &operation { data.len() } else { 0 };
+        let limit = CHANGE_BYTES.min(self.target.max_change_blocks() as usize * BLOCK_BYTES);
+        let full = |change: &Change| change.operations.len() >= CHANGE_OPERATIONS || change.space != space;
+        if self.change.as_ref().is_some_and(full) || self.bytes + bytes > limit {
+            self.flush()?;
+        }
+        self.bytes += bytes;
+        let change = self.change.get_or_insert_with(|| Change { space, operations: Vec::new() });
+        match (change.operations.last_mut(), operation) {
+            // Neighbours are one operation.
+            (Some(Operation::Write { lba, data }), Operation::Write { lba: next, data: more })
+                if *lba + (data.len() / BLOCK_BYTES) as u64 == next =>
+            {
+                data.extend(more);
+            }
+            (_, operation) => change.operations.push(operation),
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), VolumeError> {
+        self.bytes = 0;
+        self.change.take().map_or(Ok(()), |change| self.target.commit(change))
+    }
+}

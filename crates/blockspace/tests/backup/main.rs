@@ -1,0 +1,6 @@
+//! Backups, restored and repaired stores, on real files.
+
+mod kill;
+mod repair;
+mod round;
+mod support;

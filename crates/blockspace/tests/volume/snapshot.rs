@@ -1,0 +1,125 @@
+//! Snapshots: the content of one moment while blocks are written again and again, within a budget.
+
+use ciphermill_blockspace::volume::{
+    BLOCK_BYTES, Change, Operation, Volume, VolumeConfig, VolumeError, VolumeFiles, VolumeSnapshot,
+};
+use std::ops::ControlFlow;
+
+const SPACE: u32 = 3;
+const BLOCKS: u64 = 300;
+
+fn volume() -> Volume {
+    let config = VolumeConfig { segment_blocks: 64, ..VolumeConfig::default() };
+    Volume::open(VolumeFiles::in_memory(), config).expect("a new volume")
+}
+
+/// The content of a block in a version.
+fn content(lba: u64, version: u64) -> Vec<u8> {
+    let word = (lba << 32 | version) | 1;
+    word.to_le_bytes().repeat(BLOCK_BYTES / 8)
+}
+
+fn write(volume: &Volume, lba: u64, version: u64) {
+    let write = Operation::Write { lba, data: content(lba, version) };
+    let label = Operation::SetLabel { lba, label: version.to_le_bytes().to_vec() };
+    volume.commit(Change { space: SPACE, operations: vec![write, label] }).expect("room");
+}
+
+fn copy(snapshot: &VolumeSnapshot, target: &Volume) -> Result<(u64, u64), VolumeError> {
+    let copied = snapshot.copy_to(target, &mut |_, _| ControlFlow::Continue(()))?;
+    assert_eq!(copied.damaged, []);
+    Ok((copied.written, copied.reused))
+}
+
+#[test]
+fn a_snapshot_keeps_its_blocks_while_they_are_written_again() {
+    let volume = volume();
+    (0..BLOCKS).for_each(|lba| write(&volume, lba, 1));
+    volume.commit(Change { space: SPACE, operations: vec![Operation::Zero { lba: 1000, blocks: 3 }] }).expect("room");
+    let snapshot = volume.snapshot(1 << 30);
+    let summary = volume.summary();
+    assert_eq!(snapshot.summary(), summary);
+    // Ten times as many writes as the snapshot has blocks: without it, its blocks would be used again.
+    for version in 2..12 {
+        (0..BLOCKS).for_each(|lba| write(&volume, lba, version));
+    }
+    volume.drop_space(SPACE).expect("durable");
+    assert_ne!(volume.summary(), summary);
+    let target = self::volume();
+    assert_eq!(copy(&snapshot, &target).expect("whole"), (BLOCKS, 0));
+    assert_eq!(target.summary(), summary);
+    for lba in 0..BLOCKS {
+        let mut out = vec![0; BLOCK_BYTES];
+        target.read(SPACE, lba, &mut out).expect("whole");
+        assert!(out == content(lba, 1), "block {lba}");
+    }
+    // Afterwards the file does not grow any more.
+    drop(snapshot);
+    (0..4).for_each(|version| (0..BLOCKS).for_each(|lba| write(&volume, lba, version)));
+    let before = volume.usage().file_bytes;
+    (0..20).for_each(|version| (0..BLOCKS).for_each(|lba| write(&volume, lba, version)));
+    assert!(volume.usage().file_bytes <= before + (64 * BLOCK_BYTES as u64) * 4, "{:?} {before}", volume.usage());
+}
+
+#[test]
+fn a_copy_makes_the_target_equal_and_writes_only_what_differs() {
+    let volume = volume();
+    (0..BLOCKS).for_each(|lba| write(&volume, lba, 1));
+    let target = self::volume();
+    copy(&volume.snapshot(1 << 30), &target).expect("whole");
+    write(&volume, 7, 2);
+    let operations = vec![
+        Operation::Zero { lba: 8, blocks: 1 },
+        Operation::Unmap { lba: 9, blocks: 2 },
+        Operation::ClearLabel { lba: 9 },
+        Operation::Write { lba: 5000, data: content(5000, 1) },
+    ];
+    volume.commit(Change { space: SPACE, operations }).expect("room");
+    write(&target, 4000, 5);
+    let other = Change { space: 9, operations: vec![Operation::Zero { lba: 0, blocks: 1 }] };
+    target.commit(other).expect("room");
+    assert_eq!(copy(&volume.snapshot(1 << 30), &target).expect("whole"), (2, BLOCKS - 4));
+    assert_eq!(target.summary(), volume.summary());
+    assert_eq!(target.spaces(), [SPACE]);
+}
+
+/// A host chooses the content of its blocks, so it can write two blocks of one checksum.
+#[test]
+fn blocks_of_one_checksum_are_told_apart() {
+    // CRC-32C is linear: the same difference that leaves the checksum of one message leaves it of every message.
+    let first = vec![0x55; BLOCK_BYTES];
+    let mut second = first.clone();
+    // The generator polynomial of CRC-32C, 0x11EDC6F41, as the difference, in the bit order of the checksum.
+    let difference = (0x11_EDC6_F41_u64.reverse_bits() >> 31).to_le_bytes();
+    second.iter_mut().zip(difference).for_each(|(byte, other)| *byte ^= other);
+    assert_eq!(crc32c::crc32c(&first), crc32c::crc32c(&second));
+    let (volume, target) = (volume(), self::volume());
+    let put = |volume: &Volume, data: &[u8]| {
+        let operations = vec![Operation::Write { lba: 0, data: data.to_vec() }];
+        volume.commit(Change { space: SPACE, operations }).expect("room");
+    };
+    put(&volume, &first);
+    copy(&volume.snapshot(1 << 30), &target).expect("whole");
+    put(&volume, &second);
+    assert_eq!(copy(&volume.snapshot(1 << 30), &target).expect("whole"), (1, 0));
+    let mut out = vec![0; BLOCK_BYTES];
+    target.read(SPACE, 0, &mut out).expect("whole");
+    assert!(out == second);
+}
+
+#[test]
+fn a_snapshot_above_its_budget_ends_and_the_volume_goes_on() {
+    let volume = volume();
+    (0..BLOCKS).for_each(|lba| write(&volume, lba, 1));
+    let snapshot = volume.snapshot(50 * BLOCK_BYTES as u64);
+    for version in 2..12 {
+        (0..BLOCKS).for_each(|lba| write(&volume, lba, version));
+    }
+    let error = copy(&snapshot, &self::volume()).expect_err("3000 blocks were written");
+    assert!(matches!(error, VolumeError::SnapshotOver { limit } if limit == 50 * BLOCK_BYTES as u64), "{error}");
+    // Its blocks are free, although it still exists.
+    let before = volume.usage().file_bytes;
+    (0..10).for_each(|version| (0..BLOCKS).for_each(|lba| write(&volume, lba, version)));
+    assert!(volume.usage().file_bytes <= before + (64 * BLOCK_BYTES as u64) * 4, "{:?} {before}", volume.usage());
+    assert_eq!(volume.label(SPACE, 0), Some(9u64.to_le_bytes().to_vec()));
+}

@@ -1,0 +1,102 @@
+//! `store backup`: a backup of a store, served or not.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use ciphermill_blockspace::backup::{self, BackupError, BackupRecord, Origin, Progress};
+use ciphermill_blockspace::volume::{Volume, VolumeConfig, VolumeFiles};
+use ciphermill_client::size::Bytes;
+use ciphermill_device::StoreError;
+use ciphermill_device::store::Store;
+
+use super::{Bars, lines};
+use crate::commands::serve::admin::{Report, Request, socket_path};
+use crate::error::CliError;
+use crate::output;
+
+/// Back up a store, also while `ciphermill serve` serves it
+///
+/// All spaces and blocks are saved as they are at one moment; the swap area is left out. A served store is backed up by its
+/// server, which writes the files; run the command as the same user. A backup into the directory of an earlier one writes
+/// only what changed. An interrupted backup says that it is incomplete.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill store backup --store s --backup s.backup")]
+pub(super) struct Args {
+    /// Directory of the store
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+    /// Directory of the backup: a new one, or that of earlier backups of this store
+    #[arg(long, value_name = "DIR")]
+    backup: PathBuf,
+    /// Disk that replaced objects, and separately blocks, may occupy for the backup alone; above it, the backup fails
+    #[arg(long, value_name = "BYTES", default_value = "4G")]
+    budget: Bytes,
+    /// Print the record of the backup as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let target = std::path::absolute(&args.backup).map_err(CliError::file("use", &args.backup))?;
+    let Bytes(budget) = args.budget;
+    let record = match Store::open_unchanged(&args.store) {
+        Ok(store) => of_store(&store, &args.store, &target, budget)?,
+        Err(StoreError::AlreadyOpen { .. }) => {
+            of_server(&args.store, &Request::Backup { target: target.clone(), budget })?
+        }
+        Err(error) => return Err(BackupError::from(error).into()),
+    };
+    output::result(args.json, &record, &text(&record))?;
+    let missing = record.damaged.len() as u64;
+    if missing == 0 { Ok(()) } else { Err(CliError::Partial { path: target, missing }) }
+}
+
+/// Of a store that is not served.
+fn of_store(store: &Store, directory: &Path, target: &Path, budget: u64) -> Result<BackupRecord, CliError> {
+    let files = VolumeFiles::unchanged(directory)?;
+    let volume = files.map(|files| Volume::open(files, VolumeConfig::default())).transpose()?;
+    let bars = Bars::new();
+    let origin = Origin::Store(store);
+    Ok(backup::create(origin, volume.as_ref(), directory, target, budget, &mut |step| bars.show(step))?)
+}
+
+/// By the server that has the store open.
+fn of_server(store: &Path, request: &Request) -> Result<BackupRecord, CliError> {
+    let failed = |error: io::Error| {
+        let what = "is open, and its process does not answer";
+        CliError::Server(format!("the store in {} {what} ({error}); stop that process, or wait", store.display()))
+    };
+    let (_directory, path) = socket_path(store).map_err(failed)?;
+    let mut stream = UnixStream::connect(path).map_err(failed)?;
+    let mut line = serde_json::to_vec(request).map_err(|error| failed(error.into()))?;
+    line.push(b'\n');
+    stream.write_all(&line).map_err(failed)?;
+    let bars = Bars::new();
+    for line in BufReader::new(stream).lines() {
+        let report = serde_json::from_str(&line.map_err(failed)?).map_err(|error| failed(error.into()))?;
+        match report {
+            Report::Objects(done, of) => {
+                bars.show(Progress::Objects(done, of));
+            }
+            Report::Blocks(done, of) => {
+                bars.show(Progress::Blocks(done, of));
+            }
+            Report::Done(record) => return Ok(*record),
+            Report::Failed(why) => return Err(CliError::Server(why)),
+        }
+    }
+    Err(CliError::Server("the server ended before the backup was complete".to_owned()))
+}
+
+fn text(record: &BackupRecord) -> String {
+    let mut table = output::table(["backup", "saved", "written"]);
+    let objects = format!("{}, {}", record.objects, output::human_bytes(record.object_bytes));
+    table.add_row(["objects", &objects, &output::human_bytes(record.written_bytes)]);
+    table.add_row(["blocks", &record.blocks.to_string(), &record.written_blocks.to_string()]);
+    let mut text = table.to_string();
+    lines(&mut text, &record.damaged.iter().map(|what| format!("damaged, left out: {what}")).collect::<Vec<_>>());
+    text
+}
