@@ -206,6 +206,7 @@ impl CliError {
         match self {
             _ if needs_opt_in => Some("--insecure-params"),
             Self::Client(ClientError::Exists { .. }) => Some("--force"),
+            Self::Client(ClientError::SecretReadable { .. }) => Some("--accept-readable-keys"),
             Self::Client(ClientError::SecretKeyNeeded) => Some("--secret-key"),
             Self::Client(ClientError::BoundBinary { .. }) => Some("--bind"),
             Self::Client(ClientError::NoSuchSpace { .. }) => Some("--space"),

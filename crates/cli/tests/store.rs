@@ -147,3 +147,26 @@ fn a_server_whose_store_is_moved_away_acknowledges_nothing_more() {
     bench.run(["blob", "get", "--connect", &connect].iter().chain(&get)).done();
     assert_eq!(bench.read("got"), bench.read("t.tv"), "reads go on");
 }
+
+#[test]
+fn a_secret_key_that_others_may_read_is_refused() {
+    let bench = Bench::with_keys();
+    bench.encrypt("3", "c").done();
+    fs::set_permissions(bench.path("me.key"), fs::Permissions::from_mode(0o640)).expect("ours");
+    bench.decrypt("me.key", "c").failed(&["me.key", "others may read it", "0640", "--accept-readable-keys"]);
+    bench.encrypt("3", "d").failed(&["others may read it"]);
+    let accept =
+        ["decrypt", "--accept-readable-keys", "--secret-key", "me.key", "--insecure-params", "--bits", "4", "c"];
+    assert_eq!(bench.run(accept).done().trim(), "3");
+    let paillier = ["--key-bits", "512", "--insecure-params", "--secret-key", "p.key", "--public-key", "p.pub"];
+    bench.run(["paillier", "keygen"].iter().chain(&paillier)).done();
+    fs::set_permissions(bench.path("p.key"), fs::Permissions::from_mode(0o604)).expect("ours");
+    let encrypt = ["--secret-key", "p.key", "--value", "1", "--insecure-params", "--out", "p.ct"];
+    bench.run(["paillier", "encrypt"].iter().chain(&encrypt)).failed(&["p.key", "0604"]);
+    bench.run("hmvp plan --rows 2 --cols 2 --out p.plan".split(' ')).done();
+    bench.run("hmvp keygen --plan p.plan --secret-key v.key --galois-keys v.galois".split(' ')).done();
+    fs::set_permissions(bench.path("v.key"), fs::Permissions::from_mode(0o666)).expect("ours");
+    fs::write(bench.path("v.txt"), "1 2\n").expect("room");
+    let encrypt = "hmvp encrypt --plan p.plan --secret-key v.key --vector v.txt --out v.ct";
+    bench.run(encrypt.split(' ')).failed(&["v.key", "0666"]);
+}

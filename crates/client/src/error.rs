@@ -55,6 +55,17 @@ pub enum ClientError {
         /// The problem of the content.
         source: Box<dyn Error + Send + Sync>,
     },
+    /// Others than its owner may read the file of a secret key.
+    #[error(
+        "{} is a secret key, and others may read it (mode {mode:04o}); use `chmod 600`, and think of the key as known",
+        path.display()
+    )]
+    SecretReadable {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
     /// The file system has too little free space.
     #[error("{} needs {needed} bytes and its file system has {free} free; free some space or choose another", path.display())]
     NoSpace {

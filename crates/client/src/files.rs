@@ -21,6 +21,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use tempfile::NamedTempFile;
@@ -45,6 +46,10 @@ pub const PUBLIC: u32 = 0o666;
 /// ```
 pub fn read(path: &Path, limit: u64) -> Result<Zeroizing<Vec<u8>>, ClientError> {
     let (file, len) = open(path)?;
+    read_open(file, len, path, limit)
+}
+
+fn read_open(file: File, len: u64, path: &Path, limit: u64) -> Result<Zeroizing<Vec<u8>>, ClientError> {
     let too_long = |given: u64| {
         let what = format!("the file has {given} bytes, at most {limit} are expected; pass another file");
         ClientError::content(path)(what)
@@ -79,6 +84,58 @@ where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     decode(&read(path, limit)?).map_err(ClientError::content(path))
+}
+
+/// Whether secret keys in files that others may read are accepted.
+static ACCEPT_READABLE_SECRETS: AtomicBool = AtomicBool::new(false);
+
+/// From now on, this process accepts files of secret keys that others than their owner may read.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// files::write(&path, b"secret", 0o644, false)?;
+/// let read = || files::decode_secret(&path, 10, |bytes| String::from_utf8(bytes.to_vec()));
+/// assert!(matches!(read(), Err(ClientError::SecretReadable { .. })));
+/// files::accept_readable_secrets();
+/// assert_eq!(read()?, "secret");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn accept_readable_secrets() {
+    ACCEPT_READABLE_SECRETS.store(true, Ordering::SeqCst);
+}
+
+/// Reads the file of a secret key of at most `limit` bytes and decodes it. Others than its owner must not be able to read
+/// it, unless [`accept_readable_secrets`] was called. Pipes have no such protection and need none.
+///
+/// # Errors
+/// [`ClientError::SecretReadable`], and as [`decode`].
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// files::write(&path, b"secret", files::SECRET, false)?;
+/// let text = files::decode_secret(&path, 10, |bytes| String::from_utf8(bytes.to_vec()))?;
+/// assert_eq!(text, "secret");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn decode_secret<T, E>(
+    path: &Path,
+    limit: u64,
+    decode: impl FnOnce(&[u8]) -> Result<T, E>,
+) -> Result<T, ClientError>
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let (file, len) = open(path)?;
+    let metadata = file.metadata().map_err(ClientError::file("read", path))?;
+    let mode = metadata.permissions().mode() & 0o777;
+    let secret = decode(&read_open(file, len, path, limit)?).map_err(ClientError::content(path))?;
+    // Last, so that another file than a secret key is refused for its content.
+    if metadata.is_file() && mode & 0o077 != 0 && !ACCEPT_READABLE_SECRETS.load(Ordering::SeqCst) {
+        return Err(ClientError::SecretReadable { path: path.to_owned(), mode });
+    }
+    Ok(secret)
 }
 
 /// Views the content of a file as text.

@@ -57,7 +57,7 @@ pub fn plan(path: &Path) -> Result<Arc<Plan>, ClientError> {
 pub fn secret_key(path: &Path, plan: &Plan) -> Result<SecretKey, ClientError> {
     let policy = SecurityPolicy::Require128Bits;
     let decode = |bytes: &[u8]| SecretKey::from_secret_key_bytes(bytes, policy, Isa::current());
-    let key = files::decode(path, MAX_SMALL_BYTES, decode)?;
+    let key = files::decode_secret(path, MAX_SMALL_BYTES, decode)?;
     let (given, expected) = (key.context().parameters().id().0, plan.context().parameters().id().0);
     if given != expected {
         return Err(BfvError::WrongParameters { what: "the secret key", given, expected }.into());

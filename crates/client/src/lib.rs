@@ -27,6 +27,7 @@ pub mod hmvp;
 pub mod key_files;
 pub mod numbers;
 pub mod paillier;
+pub mod process;
 pub mod program;
 pub mod remote;
 pub mod security;

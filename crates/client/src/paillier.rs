@@ -52,7 +52,7 @@ pub fn public_key(path: &Path, policy: SizePolicy) -> Result<PublicKey, ClientEr
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn secret_key(path: &Path, policy: SizePolicy) -> Result<SecretKey, ClientError> {
-    files::decode(path, MAX_KEY_BYTES, |bytes| SecretKey::from_secret_key_bytes(bytes, policy))
+    files::decode_secret(path, MAX_KEY_BYTES, |bytes| SecretKey::from_secret_key_bytes(bytes, policy))
 }
 
 /// Reads a vector of ciphertexts.

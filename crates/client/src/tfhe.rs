@@ -126,7 +126,7 @@ pub fn generate_keys(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn secret_key(path: &Path, policy: SecurityPolicy) -> Result<ClientKey, ClientError> {
-    files::decode(path, MAX_OBJECT_BYTES, |bytes| ClientKey::from_secret_key_bytes(bytes, policy))
+    files::decode_secret(path, MAX_OBJECT_BYTES, |bytes| ClientKey::from_secret_key_bytes(bytes, policy))
 }
 
 /// Reads a ciphertext.

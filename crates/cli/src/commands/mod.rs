@@ -14,6 +14,7 @@ mod serve;
 mod store;
 mod tfhe;
 
+use ciphermill_client::{files, process};
 use ciphermill_math::Isa;
 use clap::{Parser, Subcommand};
 
@@ -30,6 +31,9 @@ Exit codes: 0 success, 1 failure, 2 an invalid command line or environment.
 
 CIPHERMILL_ISA=portable|avx2|avx512 forces an instruction set; by default the best one of the CPU is used.")]
 pub(crate) struct Cli {
+    /// Accept files of secret keys that others than their owner may read
+    #[arg(long, global = true, hide = true)]
+    accept_readable_keys: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -59,10 +63,32 @@ enum Command {
     Completions(completions::Args),
 }
 
+impl Command {
+    /// Whether the process may read or make secret keys that outlive it.
+    fn holds_secret_keys(&self) -> bool {
+        matches!(
+            self,
+            Self::Tfhe(_)
+                | Self::Keygen(_)
+                | Self::Encrypt(_)
+                | Self::Decrypt(_)
+                | Self::TestVector(_)
+                | Self::Hmvp(_)
+                | Self::Paillier(_)
+        )
+    }
+}
+
 /// Runs the verb of the command line.
 pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
     // Later uses fall back to the best path, so this is the one place to refuse a bad value.
     Isa::from_environment()?;
+    if cli.accept_readable_keys {
+        files::accept_readable_secrets();
+    }
+    if cli.command.holds_secret_keys() {
+        process::protect();
+    }
     match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Tfhe(args) => tfhe::run(&args),
