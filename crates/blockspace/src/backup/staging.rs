@@ -9,8 +9,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Says that the directory is unfinished, and that a later attempt may remove it.
-const MARKER: &str = "incomplete";
+/// Says that a later attempt may remove the directory, while that does not have its final name.
+const MARKER: &str = "staging";
+const MARKER_TEXT: &str = "ciphermill made this directory as NAME.incomplete. Under its final name it is whole: this file is then of no use.\n";
 
 /// A directory that takes its name when it is whole.
 #[derive(Debug)]
@@ -37,7 +38,12 @@ impl Staging {
         }
         create_private_directory(&path).map_err(BackupError::file("create", &path))?;
         let marker = path.join(MARKER);
-        private(&marker).and_then(|file| file.sync_all()).map_err(BackupError::file("write", &marker))?;
+        let write = || -> io::Result<()> {
+            let mut file = private(&marker)?;
+            file.write_all(MARKER_TEXT.as_bytes())?;
+            file.sync_all()
+        };
+        write().map_err(BackupError::file("write", &marker))?;
         sync(&path)?;
         Ok(Self { target, path })
     }
@@ -48,11 +54,12 @@ impl Staging {
             let path = entry.map_err(BackupError::file("read", &self.path))?.path();
             File::open(&path).and_then(|file| file.sync_all()).map_err(BackupError::file("sync", &path))?;
         }
-        let marker = self.path.join(MARKER);
-        fs::remove_file(&marker).map_err(BackupError::file("remove", &marker))?;
         sync(&self.path)?;
         fs::rename(&self.path, &self.target).map_err(BackupError::file("rename", &self.path))?;
-        sync(self.target.parent().unwrap_or(Path::new("/")))
+        sync(self.target.parent().unwrap_or(Path::new("/")))?;
+        // Last: without it, a directory that did not get its name could not be told from one of somebody else.
+        let marker = self.target.join(MARKER);
+        fs::remove_file(&marker).map_err(BackupError::file("remove", &marker))
     }
 }
 

@@ -7,6 +7,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{Command, Stdio},
+    sync::mpsc,
     thread,
     time::Duration,
 };
@@ -44,8 +45,9 @@ fn child() {
     }
 }
 
-/// Runs the work until it has been done `times` times, and kills it a moment later.
-fn run_and_kill(directory: &Path, work: &str, times: usize, after: Duration) {
+/// Runs the work until it has been done `times` times, and kills it a moment later; with `in_the_middle`, a moment after
+/// there is an unfinished directory.
+fn run_and_kill(directory: &Path, work: &str, times: usize, in_the_middle: bool, after: Duration) {
     let mut child = Command::new(env::current_exe().expect("this program"))
         .args(["--exact", "kill::child", "--nocapture"])
         .env(DIRECTORY, directory)
@@ -54,12 +56,28 @@ fn run_and_kill(directory: &Path, work: &str, times: usize, after: Duration) {
         .stderr(Stdio::piped())
         .spawn()
         .expect("start");
-    let said = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
-    let done = said.filter(|line| line == "done").take(times).count();
-    assert_eq!(done, times, "the work ended by itself");
+    // Read to the end: the work must not end because nobody listens.
+    let said = child.stderr.take().expect("piped");
+    let (sender, done) = mpsc::channel();
+    let reader = thread::spawn(move || {
+        let lines = BufReader::new(said).lines().map_while(Result::ok);
+        lines.filter(|line| line == "done").for_each(|_| drop(sender.send(())));
+    });
+    (0..times).for_each(|_| done.recv().expect("the work ended by itself"));
+    while in_the_middle && unfinished(directory) == 0 {
+        assert!(child.try_wait().expect("a child").is_none(), "the work ended by itself");
+        thread::yield_now();
+    }
     thread::sleep(after);
     child.kill().expect("kill");
     child.wait().expect("wait");
+    reader.join().expect("reader");
+}
+
+/// Number of directories that do not have their final name.
+fn unfinished(directory: &Path) -> usize {
+    let names = fs::read_dir(directory).expect("a directory").filter_map(Result::ok).map(|entry| entry.file_name());
+    names.filter(|name| name.to_string_lossy().ends_with(".incomplete")).count()
 }
 
 fn say_done() {
@@ -89,7 +107,8 @@ fn a_killed_backup_is_whole_or_says_that_it_is_incomplete() {
     Stored::open(&store).write(1);
     let (mut whole, mut incomplete) = (0, 0);
     for round in 0..24u64 {
-        run_and_kill(directory.path(), "backup", usize::from(round > 3), Duration::from_millis(17 * round));
+        let times = usize::from(round > 3);
+        run_and_kill(directory.path(), "backup", times, false, Duration::from_millis(17 * round));
         match BackupRecord::load(&target) {
             Ok(record) if record.complete => {
                 restore(&target, &out, true).expect("restored");
@@ -127,12 +146,17 @@ fn a_killed_restore_or_repair_leaves_a_whole_store_or_none() {
         drop(stored);
         let (mut made, mut interrupted) = (0, 0);
         for round in 0..12u64 {
-            run_and_kill(directory.path(), work, 1, Duration::from_millis(17 * round));
+            // Half of the rounds begin with the remains of the one before.
+            let in_the_middle = unfinished(directory.path()) == 0;
+            run_and_kill(directory.path(), work, 1, in_the_middle, Duration::from_millis(3 * round));
             for entry in fs::read_dir(directory.path()).expect("a directory") {
                 let path = entry.expect("an entry").path();
                 let name = path.file_name().expect("a name").to_string_lossy().into_owned();
                 if name.ends_with(".incomplete") {
-                    interrupted += 1;
+                    interrupted += u64::from(in_the_middle);
+                    if round % 2 == 1 {
+                        fs::remove_dir_all(&path).expect("removed");
+                    }
                 } else if name.starts_with('r') {
                     assert_eq!(version(&Stored::open(&path)), 1, "{work}");
                     made += 1;
