@@ -9,6 +9,7 @@
 //! - [`rns`]: polynomials modulo a product of primes, as residues modulo each of them.
 //! - [`dimension`]: the newtypes of the dimensions.
 //! - [`probability`]: the printed form of failure probabilities.
+//! - [`security`]: security figures and the policy on sets below 128 bits.
 //!
 //! The examples of [`rns`] share a hidden start: a `basis` of N = 1024 modulo 12289 and 40961, and `monomial(e, c)`, the
 //! polynomial c·X^e over it.
@@ -20,12 +21,14 @@ pub mod rng;
 pub mod rns;
 pub mod rotate;
 pub mod sampler;
+pub mod security;
 pub mod torus;
 
 pub use dimension::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
 pub use probability::ModelProbability;
 pub use rng::{Csprng, Keystream, MaskStream, PublicSeed, SecretSeed};
 pub use sampler::NoiseDistribution;
+pub use security::{SecurityEstimate, SecurityPolicy};
 pub use torus::Torus;
 
 use std::fmt;

@@ -14,8 +14,9 @@ use crate::backend::Backend;
 use crate::dimension::Decomposition;
 use crate::encoding::Encoding;
 use crate::noise;
+pub use ciphermill_lattice::security::{REQUIRED_SECURITY_BITS, SecurityEstimate, SecurityPolicy};
 pub use error::ParameterError;
-pub use security::{SecurityEstimate, security_bits, smallest_noise};
+pub use security::{security_bits, smallest_noise};
 pub use sets::{
     DEFAULT_SET_NAMES, MESSAGE_1_2M64, MESSAGE_1_2M128, MESSAGE_2_2M64, MESSAGE_2_2M128, MESSAGE_2_CENTRED_2M64,
     MESSAGE_3_2M64, MESSAGE_3_2M128, MESSAGE_3_CENTRED_2M128, MESSAGE_4_2M64, MESSAGE_4_2M128, MESSAGE_4_CENTRED_2M128,
@@ -26,26 +27,6 @@ pub use sets::{
 
 pub(crate) use spec::PARAMETER_VERSIONS;
 pub use spec::{KeyOrder, MAX_NAME_LEN, ParameterSpec, TorusWidth};
-
-/// The security below which a set needs an explicit opt-in, in bits.
-pub const REQUIRED_SECURITY_BITS: f64 = 128.0;
-
-/// Whether a set below [`REQUIRED_SECURITY_BITS`] is acceptable.
-///
-/// # Example
-/// ```
-#[doc = include_str!("../example.txt")]
-/// assert!(ParameterSet::named(TEST_SMALL_U64, SecurityPolicy::Require128Bits).is_err());
-/// assert!(ParameterSet::named(TEST_SMALL_U64, policy).is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SecurityPolicy {
-    /// Refuse it.
-    Require128Bits,
-    /// Accept it: for reproducing published figures and for tests, never for data that matters.
-    AcceptInsecureParametersForBenchmarksAndTestsOnly,
-}
 
 /// An admissible parameter set.
 ///
@@ -89,7 +70,7 @@ impl ParameterSet {
     pub fn new(spec: ParameterSpec, policy: SecurityPolicy) -> Result<Self, ParameterError> {
         validate(&spec)?;
         let security = security::estimate(&spec);
-        if security.bits < REQUIRED_SECURITY_BITS && policy == SecurityPolicy::Require128Bits {
+        if !policy.accepts(security.bits) {
             return Err(ParameterError::Insecure { name: spec.name, bits: security.bits });
         }
         let log2_p_fail = noise::log2_p_fail(&spec, KeyOrder::Big, spec.message_bits, spec.max_norm2);

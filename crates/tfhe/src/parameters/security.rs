@@ -1,6 +1,6 @@
 //! Security estimates: the lattice-estimator's for the named sets, published curves for others.
 
-use ciphermill_lattice::NoiseDistribution;
+use ciphermill_lattice::{NoiseDistribution, SecurityEstimate};
 
 use crate::noise;
 use crate::parameters::{ParameterSpec, TorusWidth, estimates};
@@ -22,24 +22,6 @@ const CURVES: [Curve; 2] = [
 /// Where the interpolation stops: the curves are lines between 128 and 132 bits, so far from them a figure would only
 /// pretend to be one.
 const MAX_STATED_BITS: f64 = 160.0;
-
-/// Estimated security of a parameter set.
-///
-/// # Example
-/// ```
-#[doc = include_str!("../example.txt")]
-/// let set = ParameterSet::named("MESSAGE_2_2M64", SecurityPolicy::Require128Bits)?;
-/// let parameters::SecurityEstimate { bits, source } = set.security();
-/// assert!(bits >= parameters::REQUIRED_SECURITY_BITS && source.starts_with("lattice-estimator"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SecurityEstimate {
-    /// log2 of the cost of the best attack considered; the curves state at most 160.
-    pub bits: f64,
-    /// The estimator and the attack model behind the figure.
-    pub source: &'static str,
-}
 
 const INTERPOLATED: &str =
     "interpolated in Zama's published 128- and 132-bit curves for binary keys (lattice-estimator, BDGL16)";
