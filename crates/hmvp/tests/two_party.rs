@@ -48,7 +48,7 @@ fn shares_of_every_strategy_make_the_product() {
         for (rows, cols) in [(1, 1), (50, 300)] {
             let mut setting = Setting::new(&Request { strategy: Some(strategy), ..request(rows, cols) });
             let (matrix, vector) = (setting.random_matrix(), setting.random_vector());
-            run(&mut setting, &MaskOptions::default(), &matrix, &vector);
+            run(&mut setting, &MaskOptions::plaintexts_only(), &matrix, &vector);
         }
     }
 }
@@ -57,7 +57,7 @@ fn shares_of_every_strategy_make_the_product() {
 fn public_keys_and_several_tiles() {
     let mut setting = Setting::new(&Request { encryption: Encryption::Public, ..request(4100, 4200) });
     let (matrix, vector) = (setting.random_matrix(), setting.random_vector());
-    run(&mut setting, &MaskOptions { rerandomise: true, ..MaskOptions::default() }, &matrix, &vector);
+    run(&mut setting, &MaskOptions { rerandomise: true, ..MaskOptions::plaintexts_only() }, &matrix, &vector);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn the_least_response_is_right() {
     let options = |bits| MaskOptions { rerandomise: true, flooding_bits: 0, response_bits: Some(bits) };
     let least = (1..=59).find(|&bits| assess(&setting.plan, &options(bits)).is_ok()).expect("one that will do");
     let response = run(&mut setting, &options(least), &matrix, &vector);
-    let full = run(&mut setting, &MaskOptions::default(), &matrix, &vector);
+    let full = run(&mut setting, &MaskOptions::plaintexts_only(), &matrix, &vector);
     let left = response.noise_bits_left(&setting.secret).expect("noise");
     println!(
         "{least} bits: {left:.1} bits of noise left, {} instead of {} bytes",
@@ -129,8 +129,8 @@ fn masks_are_fresh_and_the_vector_stays_hidden_from_nobody_but_b() {
         let encrypted = encrypt_share(&setting.plan, &setting.secret, &a, &mut other).expect("a vector");
         let both = add_share(&encrypted, &b).expect("a vector");
         let masked = setting.multiply(&setting.prepare(&matrix), &[&both]).remove(0);
-        let (_, first) = mask(&masked, &MaskOptions::default(), None, &mut other).expect("an answer");
-        let (_, second) = mask(&masked, &MaskOptions::default(), None, &mut other).expect("an answer");
+        let (_, first) = mask(&masked, &MaskOptions::plaintexts_only(), None, &mut other).expect("an answer");
+        let (_, second) = mask(&masked, &MaskOptions::plaintexts_only(), None, &mut other).expect("an answer");
         assert!(first.iter().zip(&second).filter(|(x, y)| x == y).count() < 3, "two masks of one product");
     }
 }
@@ -163,7 +163,7 @@ fn what_the_protocol_does_not_offer_is_refused() {
     let foreign = SecretKey::generate(plan.context(), &SecretSeed::from_bytes([9; 32]));
     let foreign_public = PublicKey::generate(&foreign).expect("a public key");
     let masked = setting.multiply(&setting.prepare(&matrix), &[&encrypted]).remove(0);
-    let rerandomise = MaskOptions { rerandomise: true, ..MaskOptions::default() };
+    let rerandomise = MaskOptions { rerandomise: true, ..MaskOptions::plaintexts_only() };
     assert!(matches!(
         mask(&masked, &rerandomise, Some(&foreign_public), &mut rng),
         Err(HmvpError::Scheme(BfvError::WrongKey { .. }))
@@ -174,18 +174,21 @@ fn what_the_protocol_does_not_offer_is_refused() {
     // Flooding for which there is no room, or that would be in vain.
     unsupported(assess(&plan, &MaskOptions { flooding_bits: 8, ..rerandomise }), &["8", "room for 0"]);
     let roomy = Plan::new(&Request { flooding_bits: 20, ..request(8, 16) }, Isa::current()).expect("a plan");
-    unsupported(assess(&roomy, &MaskOptions { flooding_bits: 8, ..MaskOptions::default() }), &["re-randomising"]);
+    unsupported(
+        assess(&roomy, &MaskOptions { flooding_bits: 8, ..MaskOptions::plaintexts_only() }),
+        &["re-randomising"],
+    );
     unsupported(assess(&roomy, &MaskOptions { flooding_bits: 21, ..rerandomise }), &["21", "room for 20"]);
     // A plan that may split entries.
     let mut split = Setting::new(&Request { matrix_bits: 16, vector_bits: 16, ..Request::new(8, 16) });
-    unsupported(assess(&split.plan, &MaskOptions::default()), &["unsplit"]);
+    unsupported(assess(&split.plan, &MaskOptions::plaintexts_only()), &["unsplit"]);
     unsupported(encrypt_share(&split.plan, &split.secret, &share_of, &mut rng), &["unsplit"]);
     let vector = split.random_vector();
     let vector = split.encrypt(&vector);
     unsupported(add_share(&vector, &share_of), &["unsplit"]);
     let matrix = split.random_matrix();
     let whole = split.multiply(&split.prepare(&matrix), &[&vector]).remove(0);
-    unsupported(mask(&whole, &MaskOptions::default(), None, &mut rng), &["unsplit"]);
+    unsupported(mask(&whole, &MaskOptions::plaintexts_only(), None, &mut rng), &["unsplit"]);
 }
 
 #[test]
@@ -194,7 +197,7 @@ fn damaged_responses_are_refused() {
     let (matrix, vector) = (setting.random_matrix(), numbers(&mut rng(8), 8, 16));
     let other = std::sync::Arc::new(Plan::new(&request(8, 17), Isa::current()).expect("a plan"));
     for response_bits in [None, Some(35)] {
-        let options = MaskOptions { response_bits, ..MaskOptions::default() };
+        let options = MaskOptions { response_bits, ..MaskOptions::plaintexts_only() };
         let sent = run(&mut setting, &options, &matrix, &vector).to_bytes();
         for at in (0..sent.len()).step_by(sent.len() / 97) {
             let mut damaged = sent.clone();
@@ -222,14 +225,53 @@ fn streamed_matrices_and_other_paths_serve_two_parties_too() {
     for isa in Isa::available() {
         let mut setting = Setting::on(&request(100, 64), isa, 2);
         let (matrix, vector) = (setting.random_matrix(), setting.random_vector());
-        run(&mut setting, &MaskOptions { rerandomise: true, ..MaskOptions::default() }, &matrix, &vector);
+        run(&mut setting, &MaskOptions { rerandomise: true, ..MaskOptions::plaintexts_only() }, &matrix, &vector);
         let t = setting.plan.context().t();
         let [a, b] = share(&vector, t, &mut setting.rng).expect("shares");
         let encrypted = encrypt_share(&setting.plan, &setting.secret, &a, &mut setting.rng).expect("a vector");
         let both = add_share(&encrypted, &b).expect("a vector");
         let streamed = setting.keys.multiply_streamed(&matrix, &both).expect("a product");
-        let (response, share_b) = mask(&streamed, &MaskOptions::default(), None, &mut setting.rng).expect("an answer");
+        let (response, share_b) =
+            mask(&streamed, &MaskOptions::plaintexts_only(), None, &mut setting.rng).expect("an answer");
         let share_a = response.decrypt(&setting.secret).expect("a share");
         assert_eq!(reconstruct([&share_a, &share_b], t).expect("shares"), product(&matrix, 100, &vector));
+    }
+}
+
+/// No option that is admitted makes an answer wrong more often than its plan allows, and the least admitted response bits are
+/// the least that keep the bound.
+#[test]
+fn admitted_options_keep_the_plans_failure_probability() {
+    for (flooding_bits, log2_failure, rows) in
+        [(0, -64.0, 1), (0, -1.0, 300), (8, -40.0, 64), (20, -64.0, 64), (64, -128.0, 20)]
+    {
+        let request = Request { unsplit: true, flooding_bits, log2_failure, ..Request::new(rows, 100) };
+        let plan = Plan::new(&request, Isa::current()).expect("a plan");
+        let (mut admitted, mut refused) = (0, 0);
+        for rerandomise in [false, true] {
+            for flooding_bits in [0, flooding_bits / 2, flooding_bits] {
+                for response_bits in (1..=59).map(Some).chain([None]) {
+                    let options = MaskOptions { rerandomise, flooding_bits, response_bits };
+                    match assess(&plan, &options) {
+                        Ok(assessment) => {
+                            admitted += 1;
+                            // The bound of the noise is found to 10^-9 of its logarithm.
+                            let slack = log2_failure.abs() * 1e-9;
+                            assert!(assessment.log2_failure <= log2_failure + slack, "{options:?}: {assessment:?}");
+                        }
+                        Err(error) => {
+                            refused += 1;
+                            assert!(response_bits.is_some() || !rerandomise, "{options:?}: {error}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(admitted > 10 && refused > 10, "{request:?}: {admitted} admitted, {refused} refused");
+        assert_eq!(
+            MaskOptions::strongest(&plan),
+            MaskOptions { rerandomise: true, flooding_bits, response_bits: None }
+        );
+        assess(&plan, &MaskOptions::strongest(&plan)).expect("the plan has room for it");
     }
 }

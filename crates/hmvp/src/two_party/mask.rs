@@ -32,7 +32,7 @@ use ciphermill_bfv::keys::PublicKey;
 /// # let matrix = engine.prepare_matrix(&plan, &dense)?;
 /// # let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
 /// let product = keys.multiply(&matrix, &vector)?;
-/// let options = MaskOptions { rerandomise: true, ..MaskOptions::default() };
+/// let options = MaskOptions::strongest(&plan);
 /// let refused = mask(&product, &options, None, &mut rng);
 /// assert!(refused.is_err(), "re-randomising needs the public key");
 ///

@@ -39,7 +39,7 @@
 //! let engine = CpuEngine::new();
 //! let matrix = engine.prepare_matrix(&plan, &DenseMatrix::new(2, 3, vec![1, 2, 3, 4, 5, 6])?)?;
 //! let product = engine.prepare(&plan, &galois)?.multiply(&matrix, &add_share(&sent, &share_b)?)?;
-//! let options = MaskOptions { rerandomise: true, ..MaskOptions::default() };
+//! let options = MaskOptions::strongest(&plan);
 //! let (response, product_b) = mask(&product, &options, Some(&public), &mut rng)?;
 //!
 //! // A decrypts its share of the product; only both shares together give the product.

@@ -5,19 +5,20 @@ use crate::error::HmvpError;
 use ciphermill_bfv::error::BfvError;
 use ciphermill_bfv::noise;
 
-/// What B adds to its answer besides the mask.
+/// What B adds to its answer besides the mask. There is no default: [`strongest`](Self::strongest) takes all that a plan has
+/// room for, and weaker options are asked for by name.
 ///
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
 /// let plan = Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?;
-/// let options = MaskOptions { rerandomise: true, ..MaskOptions::default() };
+/// let options = MaskOptions::strongest(&plan);
 /// assert!(matches!(assess(&plan, &options)?.guarantee, Guarantee::Rerandomised { .. }));
 /// // The plan has no room for flooding.
 /// assert!(assess(&plan, &MaskOptions { flooding_bits: 40, ..options }).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaskOptions {
     /// Adds a fresh encryption of 0 under A's public key, so that c_1 does not depend on the matrix.
     pub rerandomise: bool,
@@ -29,6 +30,40 @@ pub struct MaskOptions {
     /// Switches the answer to the modulus 2^`response_bits`, at most 59 and below Q; `None` leaves it modulo Q. It makes the
     /// answer smaller; it hides nothing, whatever of the noise is rounded away.
     pub response_bits: Option<u32>,
+}
+
+impl MaskOptions {
+    /// All that `plan` has room for: re-randomising, and the [flooding](crate::Request::flooding_bits) that it was asked to
+    /// leave room for. The response keeps its modulus.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let request = Request { unsplit: true, flooding_bits: 40, ..Request::new(2, 3) };
+    /// let plan = Plan::new(&request, Isa::current())?;
+    /// let guarantee = assess(&plan, &MaskOptions::strongest(&plan))?.guarantee;
+    /// assert!(matches!(guarantee, Guarantee::Hidden { .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn strongest(plan: &Plan) -> Self {
+        Self { rerandomise: true, flooding_bits: plan.request().flooding_bits, response_bits: None }
+    }
+
+    /// Nothing but the mask of plaintexts: A learns about the matrix from noise and c_1
+    /// ([`PlaintextsOnly`](Guarantee::PlaintextsOnly)).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let plan = Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?;
+    /// assert_eq!(assess(&plan, &MaskOptions::plaintexts_only())?.guarantee, Guarantee::PlaintextsOnly);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn plaintexts_only() -> Self {
+        Self { rerandomise: false, flooding_bits: 0, response_bits: None }
+    }
 }
 
 /// The information about the matrix that A can learn from an answer, in addition to its share of the product, if both
@@ -81,7 +116,7 @@ impl std::fmt::Display for Guarantee {
 /// ```
 #[doc = include_str!("../example.txt")]
 /// let plan = Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?;
-/// let options = MaskOptions { rerandomise: true, ..MaskOptions::default() };
+/// let options = MaskOptions::strongest(&plan);
 /// let Assessment { log2_failure, guarantee, .. } = assess(&plan, &options)?;
 /// assert!(log2_failure <= plan.request().log2_failure);
 /// assert!(matches!(guarantee, Guarantee::Rerandomised { hint_bits } if hint_bits >= 0.0));
@@ -118,7 +153,7 @@ fn unsupported<T>(what: String) -> Result<T, HmvpError> {
 /// let request = Request { unsplit: true, ..Request::new(2, 3) };
 /// let plan = Plan::new(&request, Isa::current())?;
 /// // Without re-randomisation only the plaintexts are masked.
-/// let assessment = assess(&plan, &MaskOptions::default())?;
+/// let assessment = assess(&plan, &MaskOptions::plaintexts_only())?;
 /// assert_eq!(assessment.guarantee, Guarantee::PlaintextsOnly);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -154,12 +189,13 @@ pub fn assess(plan: &Plan, options: &MaskOptions) -> Result<Assessment, HmvpErro
         }
     }
     let log2_failure = model.log2_failure(options.response_bits);
-    if log2_failure > asked {
-        return unsupported(format!(
-            "an answer with these options, which would be wrong with a probability of 2^{log2_failure:.1}, more than the plan's \
-             2^{asked:.1}; use fewer"
-        ));
-    }
+    // No option that is left exceeds the plan's bound. The plan keeps Q/(2t) ≥ (1 + 2^f)·B for the bound B of its noise, which
+    // counts the encryption of 0 in, and flooding takes at most 2^f·B of it. Response bits were judged above, and more of
+    // them round less. The slack is that of B, which is found by halving an interval.
+    debug_assert!(
+        log2_failure <= asked + asked.abs() * 1e-9,
+        "2^{log2_failure} of an answer with {options:?} by a plan of 2^{asked}"
+    );
     Ok(Assessment { log2_failure, guarantee: model.guarantee(options), flooding: model.flooding })
 }
 

@@ -34,7 +34,7 @@ use ciphermill_bfv::serial::{BODY_VERSION, RESPONSE};
 /// # let matrix = engine.prepare_matrix(&plan, &dense)?;
 /// # let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
 /// let product = keys.multiply(&matrix, &vector)?;
-/// let (response, share_b) = mask(&product, &MaskOptions::default(), None, &mut rng)?;
+/// let (response, share_b) = mask(&product, &MaskOptions::plaintexts_only(), None, &mut rng)?;
 /// let received = Response::from_bytes(&plan, &response.to_bytes())?;
 /// assert_eq!(response.sealed_len(), response.to_bytes().len() as u64);
 /// let share_a = received.decrypt(&secret)?;

@@ -192,7 +192,7 @@ fn encrypt(
 /// let [share_a, share_b] = share(&[1, 0, -1], plan.context().t(), &mut rng)?;
 /// let sent = encrypt_share(&plan, &secret, &share_a, &mut rng)?;
 /// let vector = add_share(&sent, &share_b)?;
-/// let (response, product_b) = mask(&keys.multiply(&matrix, &vector)?, &MaskOptions::default(), None, &mut rng)?;
+/// let (response, product_b) = mask(&keys.multiply(&matrix, &vector)?, &MaskOptions::plaintexts_only(), None, &mut rng)?;
 /// let product_a = response.decrypt(&secret)?;
 /// assert_eq!(reconstruct([&product_a, &product_b], plan.context().t())?, [-2, -2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
