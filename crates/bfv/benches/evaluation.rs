@@ -26,7 +26,7 @@ fn report(case: &str, context: &Context, samples: usize, mut job: impl FnMut()) 
 }
 
 fn main() {
-    for name in ["BFV_4096", "BFV_8192", "BFV_16384"] {
+    for name in ["BFV_4096_128", "BFV_8192_128", "BFV_16384_128"] {
         let set = ParameterSet::named(name, SecurityPolicy::Require128Bits).expect("a named set");
         let context = Context::new(&set, Isa::current()).expect("tables");
         let seed = SecretSeed::from_os().expect("randomness of the system");

@@ -1,6 +1,6 @@
 //! BFV over residue number systems, and conversion between RLWE and LWE ciphertexts.
 //!
-//! - [`parameters`]: sets of numbers, judged once against the homomorphic-encryption standard.
+//! - [`parameters`]: sets of numbers, judged once by the lattice-estimator's figures.
 //! - [`context`]: the tables of a parameter set; every operation is a method of [`Context`].
 //! - [`keys`], [`encryption`], [`evaluation`], [`keyswitch`], [`encoding`]: the scheme.
 //! - [`lwe`]: extraction, key switching between LWE keys, packing of LWE ciphertexts.
@@ -13,7 +13,7 @@
 //! use ciphermill_lattice::{Csprng, SecretSeed};
 //! use ciphermill_math::Isa;
 //!
-//! let set = ParameterSet::named("BFV_4096", SecurityPolicy::Require128Bits)?;
+//! let set = ParameterSet::named("BFV_4096_128", SecurityPolicy::Require128Bits)?;
 //! let context = Context::new(&set, Isa::current())?;
 //! let secret = SecretKey::generate(&context, &SecretSeed::from_os()?);
 //! let key = RelinearizationKey::generate(&secret)?;

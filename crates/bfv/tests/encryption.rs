@@ -2,7 +2,9 @@
 
 use crate::support::{INSECURE, context, fresh_seed, noise, plaintext, poly, rng, scaled, secret_coefficients, seed};
 use ciphermill_bfv::keys::GaloisRequest;
-use ciphermill_bfv::parameters::{BFV_1024, BFV_2048, BFV_4096, BFV_8192, BFV_32768, CHAM_PAPER, TEST_32, TEST_512};
+use ciphermill_bfv::parameters::{
+    BFV_1024, BFV_2048_128, BFV_4096, BFV_4096_128, BFV_8192_128, BFV_32768_128, CHAM_PAPER, TEST_32, TEST_512,
+};
 use ciphermill_bfv::{
     BfvError, Ciphertext, Context, Gadget, GaloisKeys, ParameterSet, PublicKey, RelinearizationKey, SecretKey, serial,
 };
@@ -15,7 +17,7 @@ use num_traits::Signed;
 /// Every level of every kind of set, under the secret key, seeded or not, and under the public key.
 #[test]
 fn every_level_decrypts() {
-    for name in [TEST_32, TEST_512, BFV_1024, BFV_2048, BFV_4096, BFV_8192, CHAM_PAPER] {
+    for name in [TEST_32, TEST_512, BFV_1024, BFV_2048_128, BFV_4096_128, BFV_8192_128, CHAM_PAPER] {
         let context = context(name);
         let secret = SecretKey::generate(&context, &fresh_seed());
         let public = PublicKey::generate(&secret).expect("randomness");
@@ -49,7 +51,7 @@ fn every_level_decrypts() {
 /// The largest set: 18 limbs of 32768 coefficients.
 #[test]
 fn the_largest_set_decrypts() {
-    let context = context(BFV_32768);
+    let context = context(BFV_32768_128);
     let secret = SecretKey::generate(&context, &seed(1));
     let mut rng = rng(2);
     let message = plaintext(&context, &mut rng);

@@ -79,27 +79,27 @@ fn check(name: &str, seed: &SecretSeed, products: bool, rotations: &[i64], swap:
 fn slots_are_computed_at_sizes_up_to_8192() {
     let fresh = fresh_seed();
     for seed in [&seed(51), &fresh] {
-        check("BFV_1024", seed, false, &[], false);
-        check("BFV_2048", seed, false, &[1, -5, 1000], true);
-        check("BFV_4096", seed, true, &[1, -1, 77], true);
-        check("BFV_8192", seed, true, &[1, -2, 4000, -4095], true);
+        check("BFV_1024_128", seed, false, &[], false);
+        check("BFV_2048_128", seed, false, &[1, -5, 1000], true);
+        check("BFV_4096_128", seed, true, &[1, -1, 77], true);
+        check("BFV_8192_128", seed, true, &[1, -2, 4000, -4095], true);
     }
 }
 
 #[test]
 fn slots_are_computed_at_size_16384() {
-    check("BFV_16384", &seed(52), true, &[-3], true);
+    check("BFV_16384_128", &seed(52), true, &[-3], true);
 }
 
 #[test]
 fn slots_are_computed_at_size_32768() {
-    check("BFV_32768", &seed(53), true, &[11], false);
+    check("BFV_32768_128", &seed(53), true, &[11], false);
 }
 
 /// Squares of squares, as deep as the noise allows.
 #[test]
 fn products_have_depth_at_8192() {
-    let (mut party, encoder) = party("BFV_8192", &seed(54));
+    let (mut party, encoder) = party("BFV_8192_128", &seed(54));
     let context = party.context.clone();
     let key = RelinearizationKey::generate(&party.secret).expect("a special modulus");
     let message = plaintext(&context, &mut party.rng);
@@ -141,7 +141,7 @@ fn std_dev(party: &Party, ciphertext: &Ciphertext, expected: &[u64]) -> f64 {
 fn products_and_modulus_switches_add_the_noise_that_they_should() {
     let fresh = fresh_seed();
     for seed in [&seed(55), &fresh] {
-        let (mut party, _) = party("BFV_4096", seed);
+        let (mut party, _) = party("BFV_4096_128", seed);
         let (context, n, t) = (party.context.clone(), 4096.0, party.context.t() as f64);
         let [x, y] = [0, 1].map(|_| plaintext(&context, &mut party.rng));
         let [cx, cy] = [&x, &y].map(|x| party.encrypt(x, context.top()));

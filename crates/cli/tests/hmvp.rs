@@ -137,3 +137,65 @@ fn the_benchmark_checks_what_it_times() {
         assert!(explained.to_lowercase().contains(word), "{word} is not in {explained}");
     }
 }
+
+/// Files of an earlier version, whose set has less than 128 bits of security, and a named set below 128 bits: both need the
+/// opt-in, and every report states the figure.
+#[test]
+fn sets_below_128_bits_need_the_opt_in() {
+    let bench = Bench::new();
+    let old = |name: &str| format!("{}/../hmvp/tests/data/below-128/rotate.{name}", env!("CARGO_MANIFEST_DIR"));
+    bench.write("v.txt", "5 -6 7\n");
+    bench.write("a.txt", "1 2 -2048\n-1 0 2047\n");
+    let [plan, galois, matrix, vector] = ["plan", "galois", "mat", "ct"].map(old);
+    // A checkout may leave the key readable by others.
+    fs::copy(old("key"), bench.path("old.key")).expect("a copy");
+    fs::set_permissions(bench.path("old.key"), fs::Permissions::from_mode(0o600)).expect("its mode");
+    let verbs = [
+        format!("hmvp keygen --plan {plan} --secret-key n.key --galois-keys n.galois"),
+        format!("hmvp encrypt --plan {plan} --secret-key n.key --vector v.txt --out n.ct"),
+        format!("hmvp matrix --plan {plan} --matrix a.txt --out n.mat"),
+        format!("hmvp multiply --galois-keys {galois} --matrix {matrix} --vector {vector} --out u.ct"),
+        format!("hmvp decrypt --plan {plan} --secret-key old.key --product u.ct"),
+    ];
+    for verb in &verbs {
+        bench.run(verb.split(' ')).failed(&["below the required 128", "--insecure-params"]);
+        bench.run(format!("{verb} --insecure-params").split(' ')).done();
+    }
+    let decrypted = bench.run(format!("{} --insecure-params", verbs[4]).split(' ')).done();
+    assert_eq!(decrypted.trim(), "-14343\n14324");
+
+    let plan = "hmvp plan --rows 4 --cols 3 --params BFV_4096";
+    bench.run(plan.split(' ')).failed(&["BFV_4096", "125.1 bits", "--insecure-params"]);
+    let text = bench.run(format!("{plan} --insecure-params").split(' ')).done();
+    assert!(text.contains("125.1 bits, below 128 (lattice-estimator, MATZOV); 128 by the standard of 2018"), "{text}");
+    let text = bench.run("hmvp plan --rows 4 --cols 3 --params CHAM_PAPER".split(' ')).done();
+    assert!(text.contains("128.9 bits (lattice-estimator, MATZOV); 128 by the standard of 2018"), "{text}");
+    let run = bench.run("bench hmvp --rows 4 --cols 3 --params BFV_4096 --samples 1".split(' ')).done();
+    assert!(run.contains("yes"), "{run}");
+}
+
+/// A product by `hmvp multiply` is not masked, and the command says so.
+#[test]
+fn multiply_says_that_it_does_not_mask() {
+    let bench = Bench::new();
+    bench.write("v.txt", "1 2 3\n");
+    bench.write("a.txt", "1 2 3\n4 5 6\n");
+    for verb in [
+        "hmvp plan --rows 2 --cols 3 --out p.plan",
+        "hmvp keygen --plan p.plan --secret-key v.key --galois-keys v.galois",
+        "hmvp encrypt --plan p.plan --secret-key v.key --vector v.txt --out v.ct",
+        "hmvp matrix --plan p.plan --matrix a.txt --out a.mat",
+    ] {
+        bench.run(verb.split(' ')).done();
+    }
+    let multiply = "hmvp multiply --galois-keys v.galois --matrix a.mat --vector v.ct --out u.ct";
+    let text = bench.run(multiply.split(' ')).done();
+    assert!(text.contains("not masked: noise and unused coefficients depend on the matrix"), "{text}");
+    let json = bench.run(format!("{multiply} --force --json").split(' ')).json();
+    assert_eq!(json["masked"], false);
+    let help = bench.run(["hmvp", "multiply", "--help"]).done();
+    assert!(help.contains("The product is not masked"), "{help}");
+    // A matrix is no product.
+    let json = bench.run("hmvp matrix --plan p.plan --matrix a.txt --out b.mat --json".split(' ')).json();
+    assert!(json.get("masked").is_none());
+}

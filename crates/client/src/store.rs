@@ -140,7 +140,8 @@ pub fn open(directory: &Path, settings: &DeviceSettings, progress: LoadProgress)
     config.key_memory.bytes = settings.key_memory.unwrap_or(config.key_memory.bytes);
     config.key_memory.floors.clone_from(&settings.key_memory_floors);
     let engines = Engines::new(settings.engine, settings.backend).device(settings.security)?;
-    let policy = handlers::Policy { tfhe: settings.security.tfhe(), paillier: settings.security.paillier() };
+    let security = settings.security;
+    let policy = handlers::Policy { tfhe: security.tfhe(), bfv: security.bfv(), paillier: security.paillier() };
     Ok(Device::open(config, handlers::standard(engines, policy, Some(progress)))?)
 }
 

@@ -23,7 +23,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [two, three] = [encrypt(2)?.to_bytes(), encrypt(3)?.to_bytes()];
 
     // The device keeps its objects in memory and accepts keys of standard security only.
-    let policy = Policy { tfhe: SecurityPolicy::Require128Bits, paillier: SizePolicy::Standard };
+    let secure = SecurityPolicy::Require128Bits;
+    let policy = Policy { tfhe: secure, bfv: secure, paillier: SizePolicy::Standard };
     let device = Device::open(DeviceConfig::in_memory(), standard(Engines::cpu(Backend::Fft), policy, None))?;
     let space = device.space(SpaceId::EMBEDDED)?;
 

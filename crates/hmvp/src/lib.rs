@@ -136,6 +136,11 @@ pub(crate) trait Algorithm: Send + Sync + fmt::Debug {
     /// The layout, for engines outside this crate.
     fn layout(&self) -> PlanLayout<'_>;
 
+    /// The greatest magnitude of an entry of a matrix part that [`prepare`](Self::prepare) has room for.
+    fn max_entry(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Whether entries are in slots.
     fn batched(&self) -> bool;
 

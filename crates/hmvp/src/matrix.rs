@@ -19,7 +19,7 @@ use crate::source::MatrixSource;
 ///
 /// let plan = Arc::new(Plan::new(&Request::new(2, 3), Isa::current())?);
 /// let matrix = PlainMatrix::new(&plan, &DenseMatrix::new(2, 3, vec![1, 2, 3, 4, 5, 6])?)?;
-/// let read = PlainMatrix::from_bytes(&matrix.to_bytes(), Isa::current())?;
+/// let read = PlainMatrix::from_bytes(&matrix.to_bytes(), SecurityPolicy::Require128Bits, Isa::current())?;
 /// let mut row = [0; 3];
 /// read.read_row(1, &mut row);
 /// assert_eq!(row, [4, 5, 6]);

@@ -130,7 +130,7 @@ fn wider_entries_more_security_and_public_keys() {
     check(&Conv2dRequest { kernel_bits: 2, image_bits: 24, ..Conv2dRequest::new(shape) });
     check(&Conv2dRequest { encryption: Encryption::Public, ..Conv2dRequest::new(shape) });
     let request = Conv2dRequest { security: SecurityLevel::Bits256, ..Conv2dRequest::new(shape) };
-    assert_eq!(plan(&request).context().parameters().security(), Some(SecurityLevel::Bits256));
+    assert!(plan(&request).context().parameters().keeps(SecurityLevel::Bits256));
     check(&request);
 }
 
@@ -140,7 +140,7 @@ fn eight_bits_need_one_limb_and_no_special_modulus() {
     let parameters = plan.context().parameters();
     assert_eq!((parameters.ciphertext_moduli.len(), parameters.special_moduli.len()), (1, 0));
     assert!(parameters.ciphertext_moduli[0] < 1 << 50);
-    assert!(parameters.security() >= Some(SecurityLevel::Bits128));
+    assert!(parameters.keeps(SecurityLevel::Bits128));
     assert!(plan.log2_failure() <= -64.0);
 }
 

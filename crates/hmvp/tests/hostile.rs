@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use crate::support::{Setting, product};
 use ciphermill_bfv::keys::GaloisRequest;
-use ciphermill_bfv::{BfvError, GaloisKeys};
+use ciphermill_bfv::{BfvError, GaloisKeys, SecurityPolicy};
 use ciphermill_hmvp::{
     CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, HmvpEngine, HmvpError, PlainMatrix, Plan, Request,
     SealedMatrix, Strategy,
 };
 use ciphermill_math::Isa;
 use ciphermill_wire::{Header, seal};
+
+const STRICT: SecurityPolicy = SecurityPolicy::Require128Bits;
 
 /// An object's bytes and their reader.
 type Reader<'a> = Box<dyn Fn(&[u8]) -> Result<(), HmvpError> + 'a>;
@@ -23,10 +25,14 @@ fn objects(setting: &mut Setting) -> Vec<(&'static str, Vec<u8>, Reader<'static>
     let matrix = PlainMatrix::new(&setting.plan, &matrix).expect("a matrix");
     let (plan, other) = (setting.plan.clone(), setting.plan.clone());
     vec![
-        ("plan", setting.plan.to_bytes(), Box::new(|bytes: &[u8]| Plan::from_bytes(bytes, Isa::current()).map(drop))),
+        (
+            "plan",
+            setting.plan.to_bytes(),
+            Box::new(|bytes: &[u8]| Plan::from_bytes(bytes, STRICT, Isa::current()).map(drop)),
+        ),
         ("vector", vector.to_bytes(), Box::new(move |bytes| EncryptedVector::from_bytes(&plan, bytes).map(drop))),
         ("product", product.to_bytes(), Box::new(move |bytes| EncryptedProduct::from_bytes(&other, bytes).map(drop))),
-        ("matrix", matrix.to_bytes(), Box::new(|bytes: &[u8]| SealedMatrix::from_bytes(bytes).map(drop))),
+        ("matrix", matrix.to_bytes(), Box::new(|bytes: &[u8]| SealedMatrix::from_bytes(bytes, STRICT).map(drop))),
     ]
 }
 
@@ -137,7 +143,7 @@ fn splitting_several_vectors_and_streaming() {
             // By way of the stored forms, and a plan made again from the same request.
             let plan = Arc::new(Plan::new(&request, Isa::current()).expect("a plan"));
             let matrix = PlainMatrix::new(&setting.plan, &matrix).expect("in range").to_bytes();
-            let matrix = PlainMatrix::from_bytes(&matrix, Isa::current()).expect("own bytes");
+            let matrix = PlainMatrix::from_bytes(&matrix, STRICT, Isa::current()).expect("own bytes");
             let matrix = CpuEngine::new().prepare_matrix(&plan, &matrix).expect("in range");
             let vector = EncryptedVector::from_bytes(&plan, &encrypted[0].to_bytes()).expect("own bytes");
             let sent = setting.keys.multiply(&matrix, &vector).expect("a product").to_bytes();

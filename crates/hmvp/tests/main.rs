@@ -1,5 +1,6 @@
 //! The integration tests of encrypted matrix-vector products, in one program.
 
+mod below_128;
 mod conv2d;
 mod hostile;
 mod numpy;

@@ -2,9 +2,14 @@
 
 use std::time::Instant;
 
-use ciphermill_bfv::{ParameterSet, SecurityLevel, SecurityPolicy};
-use ciphermill_hmvp::{Encryption, Explanation, HmvpError, MAX_DIMENSION, Plan, PlanError, Request, Strategy};
+use crate::support::Setting;
+use ciphermill_bfv::{ParameterSet, ParameterSpec, SecurityLevel, SecurityPolicy, noise};
+use ciphermill_hmvp::layout::PlanLayout;
+use ciphermill_hmvp::{
+    DenseMatrix, Encryption, Explanation, HmvpError, MAX_DIMENSION, Plan, PlanError, Request, Strategy,
+};
 use ciphermill_math::Isa;
+use ciphermill_math::modulus::is_prime;
 
 fn plan(request: &Request) -> Result<Plan, HmvpError> {
     Plan::new(request, Isa::current())
@@ -26,7 +31,7 @@ fn check(request: &Request) -> Explanation {
         "{request:?}: t = {plaintext_modulus}"
     );
     assert!(explanation.log2_failure <= request.log2_failure, "{request:?}");
-    assert!(explanation.security_bits.is_some_and(|bits| bits >= request.security.bits()), "{request:?}");
+    assert!(explanation.security_bits >= f64::from(request.security.bits()), "{request:?}");
     assert!(explanation.noise_bits < explanation.noise_limit_bits, "{request:?}");
     assert!(!request.unsplit || (matrix_parts, vector_parts) == (1, 1), "{request:?}");
     assert!(request.strategy.is_none_or(|strategy| strategy == explanation.strategy));
@@ -41,15 +46,18 @@ fn the_papers_product_of_1024_by_256() {
     assert_eq!(explanation.strategy, Strategy::RowPacked);
     assert_eq!((explanation.polynomial_size, explanation.plaintext_modulus), (4096, 1 << 24));
     assert_eq!((explanation.matrix_parts, explanation.vector_parts), (1, 1));
-    assert_eq!(explanation.security_bits, Some(128));
+    assert!((150.0..150.5).contains(&explanation.security_bits), "{}", explanation.security_bits);
+    assert_eq!(explanation.standard_bits, Some(128));
     // One ciphertext modulus and one special one of 46 bits.
     assert!((45.9..46.0).contains(&explanation.ciphertext_bits) && (91.9..92.0).contains(&explanation.chain_bits));
     // 16 rows to a plaintext, 64 automorphisms.
     assert_eq!(explanation.plain_products, 64);
     assert_eq!((explanation.hoisted_key_switches + 1) * (explanation.key_switches + 1), 64);
     assert_eq!((explanation.prepare_ntts, explanation.matrix_bytes), (128, 128 * 4096 * 6));
-    // 3.2·2^7·√256 of a fresh vector, times up to √16 for the rows of a plaintext; Q/(2t) = 2^46/2^25. Words of 46 bits take 6 bytes.
-    assert!((12.6..15.0).contains(&explanation.noise_bits) && (20.9..21.0).contains(&explanation.noise_limit_bits));
+    // √(σ² + 1/6)·2^7·√256 of a fresh vector, times √16 for the rows of a plaintext, is 2^14.694; Q/(2t) = 2^46/2^25. Words
+    // of 46 bits take 6 bytes.
+    assert!((14.69..14.75).contains(&explanation.noise_bits) && (20.9..21.0).contains(&explanation.noise_limit_bits));
+    assert!((explanation.noise_bits - row_packed_noise(&Request::new(1024, 256)).log2() / 2.0).abs() < 1e-9);
     assert!(explanation.log2_failure < -64.0);
     // 4096 words of 46 bits, a seed, and less than 256 bytes of plan and envelope; twice the words.
     let (words, seed) = (4096 * 46 / 8, 32);
@@ -58,6 +66,115 @@ fn the_papers_product_of_1024_by_256() {
     for other in &explanation.alternatives {
         assert!(other.relative_cost.is_some_and(|cost| cost > 1.0), "{other:?}");
     }
+}
+
+/// The variance that docs/hmvp.md states for a row-packed product of one column tile, from the numbers of its plan.
+fn row_packed_noise(request: &Request) -> f64 {
+    let plan = plan(request).expect("a plan");
+    let PlanLayout::RowPacked { layout, baby_gadget, giant_gadget } = plan.layout() else { panic!("row-packed") };
+    let set = plan.context().parameters();
+    let n = set.polynomial_size.get();
+    let [p, b] = [layout.divisor() as f64, layout.babies() as f64];
+    let rows_per_plaintext = n / request.cols.next_power_of_two();
+    let rounding = noise::rounding_variance(n as f64);
+    let key = |gadget| noise::key_error_variance(set, gadget, set.ciphertext_moduli.len());
+    let fresh = noise::fresh_variance(set, request.encryption);
+    let largest = f64::from(request.matrix_bits - 1).exp2().powi(2);
+    (rows_per_plaintext * request.cols) as f64 * largest * (fresh + p * p * key(baby_gadget) * (1.0 - 1.0 / b))
+        + (p / b - 1.0) * (key(giant_gadget) + rounding)
+        + rounding
+}
+
+/// The failure probability of a product is that of one entry times the number of entries (the union bound): of rows, and of
+/// pairs of parts.
+#[test]
+fn every_entry_of_a_product_counts_in_its_failure_probability() {
+    // The noise of these does not depend on the rows.
+    let strategy = Some(Strategy::RotateAndSum);
+    let one = check(&Request { strategy, log2_failure: -40.0, ..Request::new(1, 256) });
+    let set = plan(&Request { strategy, log2_failure: -40.0, ..Request::new(1, 256) }).expect("a plan");
+    let parameters = Some(set.context().parameters().clone());
+    let single = noise::log2_failure(one.noise_limit_bits, one.noise_bits.exp2(), 1.0);
+    assert!((one.log2_failure - single).abs() < 1e-6, "one entry: 2^{}, 2^{single}", one.log2_failure);
+    for rows in [2, 64, 1000, 16384] {
+        let request =
+            Request { strategy, parameters: parameters.clone(), log2_failure: -20.0, ..Request::new(rows, 256) };
+        let many = check(&request);
+        assert_eq!((many.noise_bits, many.noise_limit_bits), (one.noise_bits, one.noise_limit_bits));
+        let expected = one.log2_failure + (rows as f64).log2();
+        assert!((many.log2_failure - expected).abs() < 1e-6, "{rows} rows: 2^{}", many.log2_failure);
+    }
+    // Entries of 16 bits by a set with room for 8: four products of parts.
+    let wide = Request { parameters, matrix_bits: 16, vector_bits: 16, strategy, ..Request::new(64, 256) };
+    let split = check(&Request { log2_failure: -20.0, ..wide });
+    assert_eq!((split.matrix_parts, split.vector_parts), (2, 2));
+    assert!((split.log2_failure - (one.log2_failure + 6.0 + 2.0)).abs() < 1e-6, "2^{}", split.log2_failure);
+}
+
+/// A set whose product of one row by 256 columns is wrong with a probability of 2^-900 to 2^-30: t grows until it is.
+fn a_set_near_its_limit(strategy: Strategy) -> ParameterSet {
+    let base = plan(&Request { strategy: Some(strategy), ..Request::new(1, 256) }).expect("a plan");
+    let spec = base.context().parameters().spec();
+    let order = 2 * spec.polynomial_size.get() as u64;
+    let sets = (24..40).map(|log2| {
+        let t = (0..).map(|k| (1u64 << log2) + 1 + k * order).find(|&t| is_prime(t)).expect("a prime");
+        ParameterSet::new(
+            ParameterSpec { name: format!("NEAR_{t}"), plaintext_modulus: t, ..spec.clone() },
+            SecurityPolicy::Require128Bits,
+        )
+        .expect("sound numbers")
+    });
+    let near = |set: &ParameterSet| {
+        let request = Request {
+            strategy: Some(strategy),
+            parameters: Some(set.clone()),
+            log2_failure: -1.0,
+            ..Request::new(1, 256)
+        };
+        plan(&request).is_ok_and(|plan| (-900.0..-30.0).contains(&plan.explain().log2_failure))
+    };
+    { sets }.find(near).expect("sixteen lengths of t pass the range")
+}
+
+/// The request's bound is on that sum: a set that keeps it for some rows is refused for one more.
+#[test]
+fn a_set_is_refused_where_the_sum_over_all_entries_exceeds_the_request() {
+    let strategy = Strategy::RotateAndSum;
+    let parameters = Some(a_set_near_its_limit(strategy));
+    let request = |rows, log2_failure| Request {
+        strategy: Some(strategy),
+        parameters: parameters.clone(),
+        log2_failure,
+        ..Request::new(rows, 256)
+    };
+    let one = explain(&request(1, -1.0)).log2_failure;
+    let bound = one + 32f64.log2() + 1e-6;
+    check(&request(32, bound));
+    let error = refused(&request(33, bound));
+    assert!(matches!(&error, PlanError::NoParameters { what } if what.contains("is asked for")), "{error:?}");
+}
+
+/// Strategies that prepare a matrix in machine integers leave room for the greatest entries of the request.
+#[test]
+fn a_plan_has_room_for_the_entries_that_it_promises() {
+    for (rows, cols, matrix_bits, vector_bits) in
+        [(8, 2048, 32, 4), (64, 64, 26, 8), (300, 5, 30, 2), (1000, 128, 24, 8)]
+    {
+        let request = Request { matrix_bits, vector_bits, unsplit: true, ..Request::new(rows, cols) };
+        check(&request);
+        let mut setting = Setting::new(&request);
+        let least = -1i64 << (matrix_bits - 1);
+        for entry in [least, -(least + 1)] {
+            let matrix = DenseMatrix::new(rows, cols, vec![entry; rows * cols]).expect("a matrix");
+            let vector = setting.random_vector();
+            setting.check(&matrix, &[vector]);
+        }
+    }
+    // Where it is asked for a strategy that has no room, the planner says so.
+    let request =
+        Request { matrix_bits: 32, unsplit: true, strategy: Some(Strategy::RowPacked), ..Request::new(64, 4096) };
+    let error = refused(&Request { vector_bits: 4, ..request });
+    assert!(matches!(error, PlanError::NoParameters { .. }), "{error:?}");
 }
 
 #[test]
@@ -81,7 +198,15 @@ fn algorithm_1_takes_the_papers_moduli() {
 fn the_explanation_is_text_and_data() {
     let explanation = explain(&Request::new(1024, 256));
     let text = explanation.to_string();
-    for part in ["row-packed", "16777216", "128 bits", "not diagonal", "not algorithm1", "4096"] {
+    for part in [
+        "row-packed",
+        "16777216",
+        "150.2 bits (lattice-estimator, MATZOV); 128 by the standard",
+        "< 2^-128 (model",
+        "not diagonal",
+        "not algorithm1",
+        "4096",
+    ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
     let columns: Vec<usize> = text
@@ -195,6 +320,7 @@ fn a_plaintext_modulus_that_is_too_small_is_named_with_the_one_that_would_do() {
     let set = |t: u64| {
         let mut spec = ParameterSet::named("CHAM_PAPER", SecurityPolicy::Require128Bits).expect("a set").spec().clone();
         spec.plaintext_modulus = t;
+        spec.name = format!("PAPER_T{t}");
         Some(ParameterSet::new(spec, SecurityPolicy::Require128Bits).expect("an admissible set"))
     };
     // 256 terms of at most 2^14 reach 2^22, and −2^22 to 2^22 are 2^23 + 1 numbers.
@@ -228,9 +354,10 @@ fn sets_that_do_not_suit_are_refused_with_the_reason() {
     let paper = Request { parameters: named("CHAM_PAPER"), ..Request::new(64, 256) };
     let slots = why(&Request { strategy: Some(Strategy::Diagonal), ..paper.clone() });
     assert!(slots.contains("no slots") && slots.contains("CHAM_PAPER"), "{slots}");
-    let security = why(&Request { security: SecurityLevel::Bits192, ..paper.clone() });
-    assert!(security.contains("192"), "{security}");
-    let special = why(&Request { parameters: named("BFV_1024"), ..Request::new(2, 2) });
+    let security = refused(&Request { security: SecurityLevel::Bits192, ..paper.clone() });
+    assert!(matches!(&security, PlanError::Security { required: 192, bits, .. } if (128.0..130.0).contains(bits)));
+    assert!(security.to_string().contains("CHAM_PAPER has an estimated security of 128.9 bits"), "{security}");
+    let special = why(&Request { parameters: named("BFV_1024_128"), ..Request::new(2, 2) });
     assert!(special.contains("no special modulus"), "{special}");
     let noise = why(&Request { flooding_bits: 64, ..paper });
     assert!(noise.contains("2^") && noise.contains("flooding"), "{noise}");
@@ -247,7 +374,9 @@ fn insecure_sets_are_named_as_such() {
     let plan = plan(&Request { parameters: Some(set), matrix_bits: 4, vector_bits: 4, ..Request::new(20, 30) });
     let plan = plan.expect("a plan");
     let explanation = plan.explain();
-    assert_eq!(explanation.security_bits, None);
-    assert!(explanation.to_string().contains("below 128 bits"));
-    assert!(Plan::from_bytes(&plan.to_bytes(), Isa::current()).is_err(), "what travels has 128 bits");
+    assert_eq!((explanation.security_bits, explanation.standard_bits), (0.0, None));
+    assert!(explanation.to_string().contains("0.0 bits, below 128"), "{explanation}");
+    let read = |policy| Plan::from_bytes(&plan.to_bytes(), policy, Isa::current()).map(drop);
+    assert!(read(SecurityPolicy::Require128Bits).is_err(), "the reader opts in as well");
+    read(policy).expect("opted in");
 }

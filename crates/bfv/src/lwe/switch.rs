@@ -10,7 +10,7 @@ use super::{LweCiphertext, add_masked, decrypt, inner_product};
 use crate::context::Context;
 use crate::encryption::require_tag;
 use crate::error::{BfvError, require_length, require_range};
-use crate::parameters::{ParameterError, ParameterId, SecurityLevel, SecurityPolicy, max_modulus_bits};
+use crate::parameters::{ParameterError, ParameterId, SecurityPolicy, estimate};
 use crate::secret_key::{SecretKey, error};
 
 /// The greatest dimension of an [`LweSecretKey`].
@@ -166,18 +166,13 @@ fn uniform(p: Modulus, stream: &mut MaskStream, out: &mut [u64]) {
     }
 }
 
-/// An error unless `limbs` limbs at LWE dimension `dimension` are within the standard's bound.
+/// An error unless `limbs` limbs at LWE dimension `dimension` have 128 bits of security, or `policy` accepts fewer.
 fn judge(context: &Context, limbs: usize, dimension: usize, policy: SecurityPolicy) -> Result<(), ParameterError> {
-    // The table has powers of two; a dimension between two of them is at least as hard as the lower one.
-    let row = (dimension + 1).next_power_of_two() / 2;
-    let max = max_modulus_bits(row, SecurityLevel::Bits128, false).unwrap_or(0);
-    let insecure = context.basis(limbs).product().bits() > u64::from(max);
-    match policy {
-        SecurityPolicy::Require128Bits if insecure => {
-            Err(ParameterError::Insecure { bits: context.basis(limbs).log2(), max, polynomial_size: dimension })
-        }
-        _ => Ok(()),
+    let log2_modulus = context.basis(limbs).log2();
+    if policy.accepts(estimate(dimension, log2_modulus).bits) {
+        return Ok(());
     }
+    Err(ParameterError::insecure(format!("an LWE key of dimension {dimension}"), log2_modulus, dimension))
 }
 
 impl LweKeySwitchKey {
@@ -185,8 +180,8 @@ impl LweKeySwitchKey {
     ///
     /// # Errors
     /// If a number is out of range, the keys are of different parameter sets, or the key would take more than 4 GiB. If
-    /// the modulus of these limbs is too large for 128 bits of security at the dimension of `to` by the
-    /// homomorphic-encryption standard, and `policy` does not accept that. If the operating system gives no randomness.
+    /// the modulus of these limbs is too large for 128 bits of security at the dimension of `to`, and `policy` does not accept
+    /// that. If the operating system gives no randomness.
     ///
     /// # Example
     /// ```

@@ -3,7 +3,9 @@
 use ciphermill_lattice::dimension::DimensionError;
 use ciphermill_math::modulus::ModulusError;
 
+use super::estimates::{estimate, largest_modulus_bits, sizes};
 use super::names::SET_NAMES;
+use super::standard::SecurityLevel;
 
 /// A parameter set is not admissible.
 ///
@@ -57,18 +59,38 @@ pub enum ParameterError {
         /// The modulus.
         modulus: u64,
     },
-    /// The modulus is beyond the standard's bound for 128 bits.
+    /// A named set has this name and other numbers.
+    #[error("{0} is the name of a set with other numbers; choose another name")]
+    NameTaken(String),
+    /// Fewer than 128 bits without the opt-in.
     #[error(
-        "log2 of the product of all moduli is {bits:.2}; the homomorphic-encryption standard allows {max} bits at N = \
-         {polynomial_size} for 128 bits of security: use fewer or smaller moduli or a larger N, or opt in to insecure \
-         parameters explicitly"
+        "{what} has an estimated security of {bits:.1} bits, below the required 128: log2 of the product of all moduli is \
+         {log2_modulus:.2} at dimension {dimension}; {remedy}, or opt in to insecure parameters explicitly",
+        remedy = remedy(*dimension)
     )]
     Insecure {
-        /// log2 of the product of the chain.
+        /// The set, or the key.
+        what: String,
+        /// Its estimated security; 0 if it has no figure.
         bits: f64,
-        /// The bound.
-        max: u32,
-        /// N.
-        polynomial_size: usize,
+        /// log2 of the product of all moduli.
+        log2_modulus: f64,
+        /// N, or the dimension of an LWE key.
+        dimension: usize,
     },
+}
+
+impl ParameterError {
+    /// The refusal of a modulus of `log2_modulus` bits at this dimension.
+    pub(crate) fn insecure(what: String, log2_modulus: f64, dimension: usize) -> Self {
+        Self::Insecure { what, bits: estimate(dimension, log2_modulus).bits, log2_modulus, dimension }
+    }
+}
+
+/// What reaches 128 bits.
+fn remedy(dimension: usize) -> String {
+    match largest_modulus_bits(dimension, SecurityLevel::Bits128) {
+        Some(max) => format!("use a product of at most {max} bits or a larger N"),
+        None => format!("use N = {} to {}", sizes().start(), sizes().end()),
+    }
 }

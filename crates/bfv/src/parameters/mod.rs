@@ -1,6 +1,7 @@
 //! Parameter sets: validated once, immutable after, with their security and where it comes from.
 
 mod error;
+mod estimates;
 mod id;
 mod names;
 mod sets;
@@ -11,10 +12,13 @@ use std::ops::Deref;
 
 use ciphermill_math::modulus::is_prime;
 
+pub use ciphermill_lattice::security::{REQUIRED_SECURITY_BITS, SecurityEstimate, SecurityPolicy};
 pub use error::ParameterError;
+pub use estimates::{estimate, largest_modulus_bits};
 pub use id::ParameterId;
 pub use names::{
-    BFV_1024, BFV_2048, BFV_4096, BFV_8192, BFV_16384, BFV_32768, CHAM_PAPER, SET_NAMES, TEST_32, TEST_512,
+    BFV_1024, BFV_1024_128, BFV_2048, BFV_2048_128, BFV_4096, BFV_4096_128, BFV_8192, BFV_8192_128, BFV_16384,
+    BFV_16384_128, BFV_32768, BFV_32768_128, CHAM_PAPER, SET_NAMES, TEST_32, TEST_512,
 };
 pub use spec::{
     ERROR_STD_DEV, MAX_LIMBS, MAX_NAME_LEN, MAX_PLAINTEXT_BITS, MAX_POLYNOMIAL_SIZE, MIN_SECURE_POLYNOMIAL_SIZE,
@@ -22,31 +26,12 @@ pub use spec::{
 };
 pub use standard::{SecurityLevel, max_modulus_bits};
 
-/// Whether a set below 128 bits is acceptable.
-///
-/// # Example
-/// ```
-#[doc = include_str!("../example.txt")]
-/// // Below 128 bits only by an explicit opt-in.
-/// let opt_in = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
-/// assert!(ParameterSet::named("TEST_32", opt_in).is_ok());
-/// assert!(ParameterSet::named("TEST_32", SecurityPolicy::Require128Bits).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SecurityPolicy {
-    /// Refuse it.
-    Require128Bits,
-    /// Accept it: for reproducing published figures and for tests, never for data that matters.
-    AcceptInsecureParametersForBenchmarksAndTestsOnly,
-}
-
 /// An admissible parameter set.
 ///
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// let set = ParameterSet::named("BFV_4096", SecurityPolicy::Require128Bits)?;
+/// let set = ParameterSet::named("BFV_4096_128", SecurityPolicy::Require128Bits)?;
 /// assert_eq!((set.polynomial_size.get(), set.plaintext_modulus), (4096, 1_032_193));
 /// assert_eq!((set.ciphertext_moduli.len(), set.special_moduli.len()), (2, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -55,8 +40,6 @@ pub enum SecurityPolicy {
 pub struct ParameterSet {
     spec: ParameterSpec,
     id: ParameterId,
-    /// The highest level of the standard's table that the chain keeps, `None` if not even 128 bits.
-    security: Option<SecurityLevel>,
 }
 
 impl Deref for ParameterSet {
@@ -68,34 +51,35 @@ impl Deref for ParameterSet {
 }
 
 impl ParameterSet {
-    /// Validates the numbers and judges their security.
+    /// Validates the numbers, and judges their security by the lattice-estimator's figures.
     ///
     /// # Errors
-    /// If a number is outside its range, or the chain is beyond the standard's bound and `policy` does not accept that.
+    /// If a number is outside its range, the name is that of a named set with other numbers, or security is below 128 bits and
+    /// `policy` does not accept that.
     ///
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// let set = ParameterSet::named("BFV_4096", SecurityPolicy::Require128Bits)?;
+    /// let set = ParameterSet::named("BFV_4096_128", SecurityPolicy::Require128Bits)?;
     /// let wider = ParameterSpec { plaintext_modulus: 65537, name: "WIDER".to_owned(), ..set.spec().clone() };
     /// assert!(ParameterSet::new(wider, SecurityPolicy::Require128Bits)?.has_slots());
+    /// // The name belongs to other numbers.
+    /// let stolen = ParameterSpec { plaintext_modulus: 65537, ..set.spec().clone() };
+    /// assert!(ParameterSet::new(stolen, policy).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(spec: ParameterSpec, policy: SecurityPolicy) -> Result<Self, ParameterError> {
         spec.validate()?;
-        let (n, product) = (spec.polynomial_size.get(), spec.product());
-        // Exactly: a product below 2^max, not a sum of rounded logarithms.
-        let keeps =
-            |level: &SecurityLevel| max_modulus_bits(n, *level, false).is_some_and(|max| product.bits() <= max.into());
-        let security = SecurityLevel::ALL.into_iter().rfind(keeps);
-        let set = Self { id: spec.id(), spec, security };
-        if security.is_none() && policy == SecurityPolicy::Require128Bits {
-            let (min, max) = (MIN_SECURE_POLYNOMIAL_SIZE, MAX_POLYNOMIAL_SIZE);
-            let Some(max) = max_modulus_bits(n, SecurityLevel::Bits128, false) else {
-                let what = "polynomial size N of a set of 128 bits of security";
-                return Err(ParameterError::Range { what, given: n as u64, min: min as u64, max: max as u64 });
-            };
-            return Err(ParameterError::Insecure { bits: set.chain_bits(), max, polynomial_size: n });
+        let set = Self { id: spec.id(), spec };
+        if sets::spec(&set.name).is_some_and(|named| named.id() != set.id) {
+            return Err(ParameterError::NameTaken(set.spec.name));
+        }
+        if !policy.accepts(set.security().bits) {
+            return Err(ParameterError::insecure(
+                format!("parameter set {}", set.name),
+                set.chain_bits(),
+                set.polynomial_size.get(),
+            ));
         }
         Ok(set)
     }
@@ -108,9 +92,10 @@ impl ParameterSet {
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// assert!(ParameterSet::named("BFV_8192", SecurityPolicy::Require128Bits).is_ok());
-    /// // It has too few coefficients for its modulus.
-    /// assert!(ParameterSet::named("TEST_512", SecurityPolicy::Require128Bits).is_err());
+    /// assert!(ParameterSet::named("BFV_8192_128", SecurityPolicy::Require128Bits).is_ok());
+    /// // Its modulus keeps the standard of 2018, but not 128 bits today.
+    /// assert!(ParameterSet::named("BFV_8192", SecurityPolicy::Require128Bits).is_err());
+    /// assert!(ParameterSet::named("BFV_8192", policy).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn named(name: &str, policy: SecurityPolicy) -> Result<Self, ParameterError> {
@@ -144,18 +129,53 @@ impl ParameterSet {
         self.id
     }
 
-    /// The highest level of the standard that it keeps, against classical attacks; `None` below 128 bits.
+    /// Its security: the lattice-estimator's figure for N and the product of the whole chain, or for the next larger modulus
+    /// that was estimated.
     ///
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// let set = ParameterSet::named("BFV_4096", SecurityPolicy::Require128Bits)?;
-    /// assert_eq!(set.security(), Some(SecurityLevel::Bits128));
-    /// assert_eq!(context.parameters().security(), None);
+    /// let set = ParameterSet::named("BFV_4096_128", SecurityPolicy::Require128Bits)?;
+    /// assert!((128.0..130.0).contains(&set.security().bits));
+    /// // N = 32 has no figure.
+    /// assert_eq!(context.parameters().security().bits, 0.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn security(&self) -> Option<SecurityLevel> {
-        self.security
+    pub fn security(&self) -> SecurityEstimate {
+        estimate(self.polynomial_size.get(), self.chain_bits())
+    }
+
+    /// The highest level of the homomorphic-encryption standard of 2018 that it keeps, against classical attacks; `None` below
+    /// 128 bits. It is stated for comparison: no decision depends on it.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let set = ParameterSet::named("BFV_4096", policy)?;
+    /// // The standard's bound is the modulus of this set, whose security has fallen since.
+    /// assert_eq!(set.standard_level(), Some(SecurityLevel::Bits128));
+    /// assert!(set.security().bits < 128.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn standard_level(&self) -> Option<SecurityLevel> {
+        let (n, product) = (self.polynomial_size.get(), self.product());
+        // Exactly: a product below 2^max, not a sum of rounded logarithms.
+        let keeps =
+            |level: &SecurityLevel| max_modulus_bits(n, *level, false).is_some_and(|max| product.bits() <= max.into());
+        SecurityLevel::ALL.into_iter().rfind(keeps)
+    }
+
+    /// Whether its security reaches `level`.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let set = ParameterSet::named("BFV_4096_128", SecurityPolicy::Require128Bits)?;
+    /// assert!(set.keeps(SecurityLevel::Bits128) && !set.keeps(SecurityLevel::Bits192));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keeps(&self, level: SecurityLevel) -> bool {
+        self.security().bits >= f64::from(level.bits())
     }
 
     /// log2 of the product of the whole chain.
@@ -163,7 +183,7 @@ impl ParameterSet {
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// let set = ParameterSet::named("BFV_4096", SecurityPolicy::Require128Bits)?;
+    /// let set = ParameterSet::named("BFV_4096", policy)?;
     /// assert!(set.chain_bits() < 109.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

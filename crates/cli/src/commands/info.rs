@@ -1,5 +1,7 @@
 //! `info`: this build, this machine, the parameter sets, and the objects of a store.
 
+mod bfv;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -50,6 +52,7 @@ struct Report {
     machine: Machine,
     isa: IsaReport,
     parameter_sets: Vec<SetReport>,
+    bfv_parameter_sets: Vec<bfv::SetReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<StoreReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,6 +138,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         machine: Machine::this(),
         isa: IsaReport::this(),
         parameter_sets: SET_NAMES.iter().map(|name| SetReport::of(name)).collect::<Result<_, _>>()?,
+        bfv_parameter_sets: bfv::SetReport::all()?,
         store,
         served: args.connect.as_deref().map(|target| ServedReport::of(&args.remote, target)).transpose()?,
     };
@@ -308,6 +312,7 @@ impl Report {
              server key: both keys, seeded; small, big: a ciphertext under that key; --json has all sizes",
             sources.join("; ")
         );
+        text += &format!("\n{}", bfv::text(&self.bfv_parameter_sets));
         if let Some(store) = &self.store {
             text += &format!("\n{}", store.table());
         }

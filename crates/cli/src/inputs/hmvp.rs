@@ -1,5 +1,7 @@
 //! Arguments that describe a matrix-vector product.
 
+use ciphermill_bfv::{BfvError, ParameterSet};
+use ciphermill_client::security::Security;
 use ciphermill_hmvp::{Encryption, Request, Strategy};
 use clap::{Args, ValueEnum};
 
@@ -47,6 +49,9 @@ pub(crate) struct RequestArgs {
     /// Strategy [default: the planner's choice]
     #[arg(long, value_enum, value_name = "NAME")]
     strategy: Option<StrategyArg>,
+    /// BFV parameter set; `ciphermill info` lists them [default: the planner's choice]
+    #[arg(long, value_name = "NAME")]
+    params: Option<String>,
     /// log2 of the largest acceptable probability that any entry of a product is wrong
     #[arg(long, value_name = "LOG2", default_value = "-64", allow_negative_numbers = true)]
     log2_failure: f64,
@@ -56,14 +61,17 @@ pub(crate) struct RequestArgs {
 }
 
 impl RequestArgs {
-    pub(crate) fn request(&self) -> Result<Request, CliError> {
+    /// The request. `security` may accept a named set below 128 bits; the planner's own choices have at least as many.
+    pub(crate) fn request(&self, security: Security) -> Result<Request, CliError> {
         if self.log2_failure.is_nan() || self.log2_failure > 0.0 {
             return Err(CliError::Usage(format!(
                 "--log2-failure {} is not a log2 of a probability; use a number up to 0",
                 self.log2_failure
             )));
         }
+        let named = |name: &String| ParameterSet::named(name, security.bfv());
         Ok(Request {
+            parameters: self.params.as_ref().map(named).transpose().map_err(BfvError::from)?,
             matrix_bits: self.matrix_bits,
             vector_bits: self.vector_bits,
             strategy: self.strategy.map(Strategy::from),

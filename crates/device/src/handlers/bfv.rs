@@ -12,7 +12,8 @@ use ciphermill_bfv::parameters::ParameterError;
 use ciphermill_bfv::serial::{GaloisKeysHeader, MAX_LOADED_KEY_BYTES};
 use ciphermill_bfv::{BfvError, Context, GaloisKeys, ParameterId, ParameterSet, SecurityPolicy};
 use ciphermill_hmvp::{
-    EncryptedProduct, EncryptedVector, HmvpEngine, HmvpError, MatrixHandle, PlainMatrix, PreparedKeys, SealedMatrix,
+    EncryptedProduct, EncryptedVector, HmvpEngine, HmvpError, MatrixHandle, PlainMatrix, PlanError, PreparedKeys,
+    SealedMatrix,
 };
 use ciphermill_lattice::KeyTag;
 use ciphermill_math::Isa;
@@ -206,7 +207,7 @@ impl BfvHandler {
 
     fn ready(&self, key: &Loaded, matrix: &[u8]) -> Result<Ready, HmvpError> {
         let stored_bytes = matrix.len() as u64;
-        let matrix = PlainMatrix::from_bytes(matrix, self.isa)?;
+        let matrix = PlainMatrix::from_bytes(matrix, self.policy, self.isa)?;
         let (given, expected) = (matrix.plan().context().parameters().id(), key.context.parameters().id());
         if given != expected {
             let what = "the matrix";
@@ -226,6 +227,7 @@ fn engine_error(id: VrId, error: HmvpError) -> HandlerError {
         | HmvpError::ForeignMatrix
         | HmvpError::UnsupportedStrategy { .. }
         | HmvpError::UnsupportedJob { .. } => HandlerError::Engine { what: error.to_string() },
+        error if error.needs_opt_in() => HandlerError::Insecure { id, what: error.to_string() },
         error => operand_error(id, &error),
     }
 }
@@ -261,7 +263,11 @@ impl ContentError for HmvpError {
     }
 
     fn needs_opt_in(&self) -> bool {
-        matches!(self, Self::Scheme(error) if error.needs_opt_in())
+        match self {
+            Self::Scheme(error) => error.needs_opt_in(),
+            Self::Plan(PlanError::Security { .. }) => true,
+            _ => false,
+        }
     }
 }
 
@@ -363,10 +369,15 @@ impl ObjectHandler for BfvHandler {
         }
         let bytes = read_whole(id, size, content)?;
         if id.type_code == MATRIX {
-            let matrix = SealedMatrix::from_bytes(&bytes).map_err(|e| invalid(id, e))?;
+            let matrix = SealedMatrix::from_bytes(&bytes, self.policy).map_err(|e| invalid(id, e))?;
             return require_parameters(id, "matrix", matrix.parameters(), downcast(shape));
         }
-        let head = EncryptedVector::head(&bytes).or_else(|_| EncryptedProduct::head(&bytes));
+        let product = |error: HmvpError| {
+            // An object is one of both kinds; a refused parameter set says more than a wrong kind.
+            let kinder = |other| if error.needs_opt_in() { error } else { other };
+            EncryptedProduct::head(&bytes, self.policy).map_err(kinder)
+        };
+        let head = EncryptedVector::head(&bytes, self.policy).or_else(product);
         let head = head.map_err(|e| invalid(id, e))?;
         require_parameters(id, "vector", head.parameters, downcast(shape))?;
         match downcast::<Shape>(shape) {
@@ -403,7 +414,7 @@ impl ObjectHandler for BfvHandler {
     }
 
     fn prepare_bytes(&self, id: VrId, operand: &[u8], _key: &dyn KeyContext) -> Result<u64, HandlerError> {
-        let plan = SealedMatrix::plan(operand, self.isa).map_err(|e| operand_error(id, &e))?;
+        let plan = SealedMatrix::plan(operand, self.policy, self.isa).map_err(|e| engine_error(id, e))?;
         let engine = self.engine.keys_bytes(&plan).saturating_add(self.engine.matrix_bytes(&plan));
         // The entries are in memory next to the prepared matrix while that is made.
         Ok(engine.saturating_add(operand.len() as u64).saturating_add(2 * tables_bytes(plan.context().parameters())))

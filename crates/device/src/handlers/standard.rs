@@ -60,13 +60,13 @@ impl Engines {
     }
 }
 
-/// The keys that a device accepts. BFV has no entry here: the standard handlers require 128 bits of BFV parameter sets.
-/// A [`BfvHandler`] with another policy accepts weaker ones.
+/// The keys that a device accepts.
 ///
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// let policy = Policy { tfhe: SecurityPolicy::Require128Bits, paillier: SizePolicy::Standard };
+/// let secure = SecurityPolicy::Require128Bits;
+/// let policy = Policy { tfhe: secure, bfv: secure, paillier: SizePolicy::Standard };
 /// let device = Device::open(DeviceConfig::in_memory(), standard(Engines::cpu(Backend::Fft), policy, None))?;
 /// assert_eq!(device.instruction_set().instructions().count(), 14);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -75,6 +75,8 @@ impl Engines {
 pub struct Policy {
     /// The parameter sets of TFHE.
     pub tfhe: SecurityPolicy,
+    /// The parameter sets of BFV.
+    pub bfv: SecurityPolicy,
     /// The key sizes of Paillier.
     pub paillier: SizePolicy,
 }
@@ -87,7 +89,8 @@ pub struct Policy {
 /// use ciphermill_paillier::SizePolicy;
 /// use ciphermill_tfhe::{Backend, SecurityPolicy};
 ///
-/// let policy = Policy { tfhe: SecurityPolicy::Require128Bits, paillier: SizePolicy::Standard };
+/// let secure = SecurityPolicy::Require128Bits;
+/// let policy = Policy { tfhe: secure, bfv: secure, paillier: SizePolicy::Standard };
 /// let device = Device::open(DeviceConfig::in_memory(), standard(Engines::cpu(Backend::Fft), policy, None))?;
 /// assert_eq!(device.instruction_set().instructions().count(), 14);
 /// # Ok::<(), ciphermill_device::DeviceError>(())
@@ -102,7 +105,7 @@ pub fn standard(engines: Engines, policy: Policy, progress: Option<LoadProgress>
             None => handler,
         }
     };
-    let bfv = |engine| BfvHandler::new(engine, ciphermill_bfv::SecurityPolicy::Require128Bits);
+    let bfv = |engine| BfvHandler::new(engine, policy.bfv);
     let paillier = |engine| PaillierHandler::new(engine, policy.paillier);
     vec![
         handler(name, bootstrap, || Arc::new(CpuEngine::new(Backend::Fft)), tfhe),

@@ -71,10 +71,14 @@ fn program(text: &str) -> Program {
 
 /// Both schemes on one device, as the command line opens it.
 fn device(directory: &tempfile::TempDir) -> Device {
+    device_with(directory, SecurityPolicy::Require128Bits)
+}
+
+fn device_with(directory: &tempfile::TempDir, bfv: SecurityPolicy) -> Device {
     let tfhe = ciphermill_tfhe::CpuEngine::new(ciphermill_tfhe::Backend::Ntt);
     let handlers: Vec<Arc<dyn ObjectHandler>> = vec![
         Arc::new(TfheHandler::new(Arc::new(tfhe), ciphermill_tfhe::SecurityPolicy::Require128Bits)),
-        Arc::new(BfvHandler::new(Arc::new(CpuEngine::default()), SecurityPolicy::Require128Bits)),
+        Arc::new(BfvHandler::new(Arc::new(CpuEngine::default()), bfv)),
     ];
     Device::open(DeviceConfig::in_directory(directory.path()), handlers).expect("a device")
 }
@@ -206,4 +210,43 @@ fn many_matrices_and_vectors_at_once() {
         }
     });
     assert_eq!(device.metrics().programs_run, 18);
+}
+
+/// Keys, matrix and vector of an earlier version, whose set has less than 128 bits of security: a device takes them with the
+/// opt-in, and a later one without it computes nothing with what is stored.
+#[test]
+fn objects_below_128_bits_need_the_opt_in() {
+    let stored = |name: &str| {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../hmvp/tests/data/below-128");
+        std::fs::read(std::path::Path::new(directory).join(name)).expect("an old object")
+    };
+    let objects = [("5:9:1", "rotate.galois"), ("6:9:0", "rotate.mat"), ("7:9:4", "rotate.ct")];
+    let insecure = |result: Result<(), DeviceError>, what: &str| {
+        let text = message(result);
+        assert!(text.contains("bits, below the required 128"), "{what}: {text}");
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    {
+        let device = device(&directory);
+        for (register, name) in objects {
+            insecure(put(&space(&device), register, &stored(name)), name);
+        }
+    }
+    let opt_in = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+    {
+        let device = device_with(&directory, opt_in);
+        let space = space(&device);
+        for (register, name) in objects {
+            put(&space, register, &stored(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        let product = space.run(&program("hmvp 6:9:0, 7:9:4\nreturn 7:9:4")).expect("a product");
+        let plan = Arc::new(Plan::from_bytes(&stored("rotate.plan"), opt_in, Isa::current()).expect("a plan"));
+        let key = SecretKey::from_secret_key_bytes(&stored("rotate.key"), opt_in, Isa::current()).expect("a key");
+        let product = EncryptedProduct::from_bytes(&plan, &product).expect("a product");
+        assert_eq!(product.decrypt(&key).expect("its key"), [5 - 12 - 14336, -5 + 14329]);
+    }
+    let device = device(&directory);
+    let space = space(&device);
+    insecure(space.run(&program("hmvp 6:9:0, 7:9:4\nreturn 7:9:4")).map(drop), "run");
+    assert!(space.read_bytes(vr("7:9:4"), ReadMode::Stored).expect("the vector") == stored("rotate.ct"));
 }

@@ -221,7 +221,8 @@ fn sizes_are_judged_before_the_bytes_arrive() {
 #[test]
 fn a_scheme_that_the_engine_lacks_is_stored_only() {
     let engines = handlers::Engines { name: "half", mod_exp: None, ..handlers::Engines::cpu(Backend::Ntt) };
-    let policy = handlers::Policy { tfhe: SecurityPolicy::Require128Bits, paillier: SizePolicy::InsecureBench };
+    let secure = SecurityPolicy::Require128Bits;
+    let policy = handlers::Policy { tfhe: secure, bfv: secure, paillier: SizePolicy::InsecureBench };
     let device = Device::open(DeviceConfig::in_memory(), handlers::standard(engines, policy, None)).expect("a device");
     let space = space(&device);
     let mut client = Client::small();

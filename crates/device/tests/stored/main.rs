@@ -128,7 +128,7 @@ fn check(directory: &Path, keys: &Path, assume_range: bool) {
     let decrypted = client.decrypt(&write::encoding(), &ciphertext).expect("a message");
     assert_eq!(decrypted, write::function(MESSAGE));
 
-    let plan = Arc::new(Plan::from_bytes(&key("bfv.plan"), Isa::current()).expect("a plan"));
+    let plan = Arc::new(Plan::from_bytes(&key("bfv.plan"), BFV_POLICY, Isa::current()).expect("a plan"));
     let secret = ciphermill_bfv::SecretKey::from_secret_key_bytes(&key("bfv.key"), BFV_POLICY, Isa::current());
     let secret = secret.expect("a key");
     let product = EncryptedProduct::from_bytes(&plan, &results[1]).expect("a product").decrypt(&secret);

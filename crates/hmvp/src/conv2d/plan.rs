@@ -16,7 +16,7 @@ use ciphermill_bfv::keyswitch::Gadget;
 use ciphermill_bfv::noise;
 use ciphermill_bfv::parameters::{
     MAX_PLAINTEXT_BITS, MAX_POLYNOMIAL_SIZE, ParameterSet, ParameterSpec, SecurityLevel, SecurityPolicy,
-    max_modulus_bits,
+    largest_modulus_bits,
 };
 
 /// The length in bits up to which primes are the fastest.
@@ -54,7 +54,7 @@ pub struct Conv2dRequest {
     pub kernel_bits: u32,
     /// So are entries of the image, 2 to 32.
     pub image_bits: u32,
-    /// Against classical attacks, by the standard's table.
+    /// Against classical attacks, by the [lattice-estimator's figures](ciphermill_bfv::parameters::estimate).
     pub security: SecurityLevel,
     /// Who encrypts.
     pub encryption: Encryption,
@@ -300,7 +300,7 @@ fn chosen(request: &Conv2dRequest) -> Result<(ParameterSet, ConvLayout), HmvpErr
 
 /// The set with the smallest modulus that leaves the noise its room; `None` if N is too small for it.
 fn smallest(request: &Conv2dRequest, layout: &ConvLayout, n: usize, t_bits: u32) -> Option<ParameterSet> {
-    let most = max_modulus_bits(n, request.security, false)?;
+    let most = largest_modulus_bits(n, request.security)? as u32;
     let polynomial_size = PolynomialSize::new(n).ok()?;
     // The noise depends on the modulus in no way, so one bit after the other ends at the smallest.
     (t_bits + 1..=most).find_map(|bits| {
@@ -311,7 +311,7 @@ fn smallest(request: &Conv2dRequest, layout: &ConvLayout, n: usize, t_bits: u32)
         }
         let primes = |bits, count| ntt_primes(bits, n).take(count as usize).map(|p| p.value());
         let spec = ParameterSpec {
-            name: format!("CONV2D_{n}_{bits}"),
+            name: format!("CONV2D_{n}_{bits}_t2^{t_bits}"),
             polynomial_size,
             ciphertext_moduli: primes(short, limbs - longer).chain(primes(short + 1, longer)).collect(),
             special_moduli: Vec::new(),
@@ -319,7 +319,7 @@ fn smallest(request: &Conv2dRequest, layout: &ConvLayout, n: usize, t_bits: u32)
             gadget: Gadget::Limbs { limbs_per_digit: 1 },
         };
         let set = ParameterSet::new(spec, SecurityPolicy::Require128Bits).ok()?;
-        let keeps = set.security() >= Some(request.security) && set.ciphertext_moduli.len() == limbs as usize;
+        let keeps = set.keeps(request.security) && set.ciphertext_moduli.len() == limbs as usize;
         (keeps && log2_failure(request, &set, layout) <= request.log2_failure).then_some(set)
     })
 }

@@ -3,10 +3,11 @@
 use ciphermill_lattice::{DecompositionBaseLog, PolynomialSize};
 use ciphermill_math::modulus::{is_prime, ntt_primes};
 
+use super::names;
 use super::request::{Request, Strategy};
 use crate::parts;
 use ciphermill_bfv::keyswitch::Gadget;
-use ciphermill_bfv::parameters::{CHAM_PAPER, ParameterSet, ParameterSpec, SecurityPolicy, max_modulus_bits};
+use ciphermill_bfv::parameters::{CHAM_PAPER, ParameterSet, ParameterSpec, SecurityPolicy, largest_modulus_bits};
 
 /// Entries are not split into narrower parts than this.
 pub(super) const LEAST_PART_BITS: u32 = 8;
@@ -14,7 +15,7 @@ pub(super) const LEAST_PART_BITS: u32 = 8;
 /// log2 of the greatest plaintext modulus that the planner makes.
 const MAX_MODULUS_BITS: u32 = 58;
 
-/// N that are tried. Below, the standard leaves no room for a special prime next to a useful ciphertext modulus.
+/// N that are tried. Below, 128 bits of security leave no room for a special prime next to a useful ciphertext modulus.
 pub(super) const POLYNOMIAL_SIZES: [usize; 4] = [4096, 8192, 16384, 32768];
 
 /// The most ciphertext moduli that are tried.
@@ -28,8 +29,8 @@ const LEAST_PRIME_BITS: u32 = 24;
 
 /// Lengths to try for `limbs` ciphertext moduli and a special one within the bounds of the request's security.
 pub(super) fn prime_lengths(request: &Request, polynomial_size: usize, limbs: usize) -> Vec<u32> {
-    let max = max_modulus_bits(polynomial_size, request.security, false).unwrap_or(0);
-    let fit = max / (limbs as u32 + 1);
+    let max = largest_modulus_bits(polynomial_size, request.security).unwrap_or(0.0);
+    let fit = max as u32 / (limbs as u32 + 1);
     let mut lengths: Vec<u32> = PRIME_BITS.into_iter().map(|bits| bits.min(fit)).collect();
     lengths.dedup();
     lengths.retain(|&bits| bits >= LEAST_PRIME_BITS);
@@ -51,7 +52,7 @@ impl Chain {
         let mut primes = ntt_primes(bits, polynomial_size).take(limbs + 1).map(|p| p.value());
         let special_moduli = vec![primes.next()?];
         let ciphertext_moduli: Vec<u64> = primes.collect();
-        let name = format!("hmvp-n{polynomial_size}-{limbs}x{bits}+{bits}");
+        let name = names::uniform(polynomial_size, limbs, bits);
         (ciphertext_moduli.len() == limbs).then_some(Self { polynomial_size, ciphertext_moduli, special_moduli, name })
     }
 
@@ -65,7 +66,7 @@ impl Chain {
     }
 
     /// The length of the longest ciphertext modulus.
-    fn prime_bits(&self) -> u32 {
+    pub(super) fn prime_bits(&self) -> u32 {
         self.ciphertext_moduli.iter().map(|q| u64::BITS - q.leading_zeros()).max().unwrap_or(0)
     }
 
@@ -82,7 +83,7 @@ impl Chain {
     /// admissible.
     pub(super) fn set(&self, plaintext_modulus: u64, gadget: Gadget) -> Option<ParameterSet> {
         let spec = ParameterSpec {
-            name: format!("{}-t{}", self.name, u64::BITS - (plaintext_modulus - 1).leading_zeros()),
+            name: names::set(&self.name, plaintext_modulus, gadget),
             polynomial_size: PolynomialSize::new(self.polynomial_size).ok()?,
             ciphertext_moduli: self.ciphertext_moduli.clone(),
             special_moduli: self.special_moduli.clone(),
@@ -93,10 +94,9 @@ impl Chain {
     }
 }
 
-/// The paper's chain, if it keeps the request's security.
-pub(super) fn paper_chain(request: &Request) -> Option<Chain> {
-    let set = ParameterSet::named(CHAM_PAPER, SecurityPolicy::Require128Bits).ok()?;
-    (set.security()? >= request.security).then(|| Chain::of(&set))
+/// The paper's chain, if it has 128 bits of security.
+pub(super) fn paper_chain() -> Option<Chain> {
+    ParameterSet::named(CHAM_PAPER, SecurityPolicy::Require128Bits).ok().map(|set| Chain::of(&set))
 }
 
 /// How entries may be split: the matrix's parts, the vector's parts, those with fewer products first.

@@ -1,5 +1,6 @@
 //! The planner's choice and its judgement.
 
+use super::names;
 use super::request::{PlanError, Request, Strategy};
 use crate::algorithm1::Algorithm1;
 use crate::diagonal::Diagonal;
@@ -7,8 +8,9 @@ use crate::error::HmvpError;
 use crate::rotate_and_sum::RotateAndSum;
 use crate::row_packed::{RowPacked, RowPackedOptions};
 use crate::{Algorithm, Operands, parts};
+use ciphermill_bfv::error::require_range;
 use ciphermill_bfv::noise;
-use ciphermill_bfv::parameters::ParameterSet;
+use ciphermill_bfv::parameters::{ParameterSet, SecurityPolicy};
 
 /// A strategy with what only it has to choose.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,18 +60,26 @@ impl Choice {
     }
 
     /// The strategy at work. Makes no tables.
+    ///
+    /// # Errors
+    /// If the strategy cannot use the set, or has no room for all entries of the request.
     pub(super) fn algorithm(&self, request: &Request) -> Result<Box<dyn Algorithm>, HmvpError> {
         let (rows, cols, set) = (request.rows, request.cols, &self.parameters);
-        Ok(match self.layout {
+        let algorithm: Box<dyn Algorithm> = match self.layout {
             Layout::Algorithm1 => Box::new(Algorithm1::new(rows, cols, set)?),
             Layout::RotateAndSum => Box::new(RotateAndSum::new(rows, cols, set)?),
             Layout::Diagonal => Box::new(Diagonal::new(rows, cols, set)?),
             Layout::RowPacked(options) => Box::new(RowPacked::new(rows, cols, set, options)?),
-        })
+        };
+        // A part may be 2^(bits − 1) of either sign.
+        let (given, max) = (1u64 << (self.widest().0 - 1), algorithm.max_entry());
+        require_range("magnitude of a matrix entry", given, 0, max)?;
+        Ok(algorithm)
     }
 
-    /// An error unless the choice is one for this request, whatever its noise.
-    pub(super) fn require_agreement(&self, request: &Request) -> Result<(), PlanError> {
+    /// An error unless the choice is one for this request, whatever its noise. `policy` may accept less security than the
+    /// request asks for, as old plans have it.
+    pub(super) fn require_agreement(&self, request: &Request, policy: SecurityPolicy) -> Result<(), PlanError> {
         let unmet = |what: &str| {
             Err(PlanError::NoParameters { what: format!("the plan's {what} differs from the requested {what}") })
         };
@@ -78,12 +88,12 @@ impl Choice {
         }
         match &request.parameters {
             Some(given) if *given != self.parameters => return unmet("parameter set"),
-            Some(_) => {}
-            None if self.parameters.security().is_none() => return unmet("security"),
-            None => {}
+            _ => {}
         }
-        if self.parameters.security().is_some_and(|level| level < request.security) {
-            return unmet("security");
+        names::require_own(&self.parameters)?;
+        if !self.parameters.keeps(request.security) && policy == SecurityPolicy::Require128Bits {
+            let (name, bits) = (self.parameters.name.clone(), self.parameters.security().bits);
+            return Err(PlanError::Security { name, bits, required: request.security.bits() });
         }
         for (bits, chosen) in [(request.matrix_bits, &self.matrix_parts), (request.vector_bits, &self.vector_parts)] {
             let count = chosen.len() as u32;

@@ -7,6 +7,7 @@ use super::cost::{product_us, total};
 use super::request::Strategy;
 use super::{Terms, search};
 use crate::serial;
+use ciphermill_bfv::parameters::REQUIRED_SECURITY_BITS;
 
 /// The costs of a product by a plan.
 ///
@@ -32,8 +33,10 @@ pub struct Explanation {
     pub chain_bits: f64,
     /// t.
     pub plaintext_modulus: u64,
-    /// Bits of security by the standard's table; `None` below 128.
-    pub security_bits: Option<u32>,
+    /// Estimated security in bits: the lattice-estimator's figure, 0 if it has none for this N.
+    pub security_bits: f64,
+    /// The level that the homomorphic-encryption standard of 2018 gives the set; `None` below 128 bits.
+    pub standard_bits: Option<u32>,
     /// Parts of a matrix entry.
     pub matrix_parts: usize,
     /// Parts of a vector entry.
@@ -113,7 +116,8 @@ pub(super) fn explain(terms: &Terms) -> Explanation {
         ciphertext_bits: judgement.limit_bits + 1.0 + (set.plaintext_modulus as f64).log2(),
         chain_bits: set.chain_bits(),
         plaintext_modulus: set.plaintext_modulus,
-        security_bits: set.security().map(|level| level.bits()),
+        security_bits: set.security().bits,
+        standard_bits: set.standard_level().map(|level| level.bits()),
         matrix_parts: choice.matrix_parts.len(),
         vector_parts: choice.vector_parts.len(),
         plain_products: costs.plain_products,
@@ -142,11 +146,17 @@ fn bytes(count: u64) -> String {
     }
 }
 
+/// Both figures of a set's security, for people.
+fn security(bits: f64, standard_bits: Option<u32>) -> String {
+    let below = if bits < REQUIRED_SECURITY_BITS { ", below 128" } else { "" };
+    let standard = standard_bits.map_or("below 128".to_owned(), |bits| bits.to_string());
+    format!("{bits:.1} bits{below} (lattice-estimator, MATZOV); {standard} by the standard of 2018")
+}
+
 impl fmt::Display for Explanation {
     /// One aligned line per fact.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = |name: &str, value: String| writeln!(f, "{name:<24}{value}");
-        let security = self.security_bits.map_or("below 128 bits".to_owned(), |bits| format!("{bits} bits"));
         line("strategy", self.strategy.name().to_owned())?;
         line("parameters", self.parameters.clone())?;
         line(
@@ -154,7 +164,7 @@ impl fmt::Display for Explanation {
             format!("{}, {:.1}, {:.1}", self.polynomial_size, self.ciphertext_bits, self.chain_bits),
         )?;
         line("plaintext modulus", self.plaintext_modulus.to_string())?;
-        line("security", format!("{security} by the homomorphic-encryption standard"))?;
+        line("security", security(self.security_bits, self.standard_bits))?;
         line("parts of entries", format!("matrix {}, vector {}", self.matrix_parts, self.vector_parts))?;
         line("plaintext products", self.plain_products.to_string())?;
         line("key switches", format!("{} hoisted, {} others", self.hoisted_key_switches, self.key_switches))?;

@@ -4,6 +4,7 @@ mod candidates;
 mod choice;
 mod cost;
 mod explain;
+mod names;
 mod request;
 mod search;
 mod terms;
@@ -59,7 +60,7 @@ impl Plan {
     ///
     /// let plan = Plan::new(&Request::new(1024, 256), Isa::current())?;
     /// let explanation = plan.explain();
-    /// assert!(explanation.security_bits >= Some(128) && explanation.log2_failure <= -64.0);
+    /// assert!(explanation.security_bits >= 128.0 && explanation.log2_failure <= -64.0);
     /// assert_eq!(plan.strategy().name(), "row-packed");
     /// # Ok::<(), ciphermill_hmvp::HmvpError>(())
     /// ```

@@ -70,7 +70,7 @@ pub struct Request {
     pub matrix_bits: u32,
     /// So are vector entries, 2 to 32. Entries of products must fit 64-bit integers: n·2^(b_matrix + b_vector − 2) < 2^63.
     pub vector_bits: u32,
-    /// Against classical attacks, by the standard's table.
+    /// Against classical attacks, by the [lattice-estimator's figures](ciphermill_bfv::parameters::estimate).
     pub security: SecurityLevel,
     /// Who encrypts.
     pub encryption: Encryption,
@@ -182,6 +182,25 @@ pub enum PlanError {
         vector_bits: u32,
         /// The least t that would do.
         needed: u128,
+    },
+    /// A set is less secure than the request asks for.
+    #[error(
+        "parameter set {name} has an estimated security of {bits:.1} bits, the request asks for {required}; ask for less, use \
+         another set, or opt in to insecure parameters explicitly"
+    )]
+    Security {
+        /// The set.
+        name: String,
+        /// Its estimated security.
+        bits: f64,
+        /// The request.
+        required: u32,
+    },
+    /// A set has a name that the planner gives to other numbers.
+    #[error("parameter set {name} has not the numbers that its name states; give it another name")]
+    Name {
+        /// The name.
+        name: String,
     },
     /// No parameter set does it.
     #[error("no parameter set for this product: {what}")]

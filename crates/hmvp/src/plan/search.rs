@@ -5,12 +5,13 @@ use super::candidates::{
 };
 use super::choice::{Choice, Judgement, Layout, judge, needed_modulus, widest};
 use super::cost::product_us;
+use super::names;
 use super::request::{PlanError, Request, Strategy};
 use crate::Algorithm;
 use crate::row_packed::RowPackedOptions;
 use ciphermill_bfv::keyswitch::Gadget;
 use ciphermill_bfv::noise;
-use ciphermill_bfv::parameters::{ERROR_STD_DEV, ParameterSet};
+use ciphermill_bfv::parameters::{ERROR_STD_DEV, ParameterSet, REQUIRED_SECURITY_BITS};
 
 /// A candidate that will do.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ pub(super) fn best_of(request: &Request, strategy: Strategy) -> Result<Found, Pl
 fn reason(request: &Request, nearest: Option<&(String, Judgement)>) -> String {
     let what = match nearest {
         Some((name, judgement)) => format!("the nearest, {name}, has {}", judgement.says(request)),
-        None => "none has room for the plaintext modulus and the noise of a fresh vector".to_owned(),
+        None => "none has room for the plaintext modulus, the noise of a fresh vector, and the entries".to_owned(),
     };
     format!(
         "{what}; use fewer bits or columns, allow entries to be split, ask for less security or flooding, or accept a greater \
@@ -78,13 +79,11 @@ impl Search<'_> {
     /// Tries the parameter set that the request gives.
     fn given(&mut self, set: &ParameterSet) -> Result<(), PlanError> {
         let request = self.request;
-        if set.security().is_some_and(|level| level < request.security) {
-            let what = format!(
-                "{} keeps less than the {} bits of security that are asked for; ask for less or give another set",
-                set.name,
-                request.security.bits()
-            );
-            return Err(PlanError::NoParameters { what });
+        names::require_own(set)?;
+        // A set below 128 bits was opted in to.
+        let bits = set.security().bits;
+        if bits >= REQUIRED_SECURITY_BITS && !set.keeps(request.security) {
+            return Err(PlanError::Security { name: set.name.clone(), bits, required: request.security.bits() });
         }
         if set.special_moduli.is_empty() {
             let what =
@@ -121,7 +120,11 @@ impl Search<'_> {
 
     /// Tries the paper's chain.
     fn paper(&mut self) {
-        let Some(chain) = paper_chain(self.request) else { return };
+        let keeps = |chain: &Chain| {
+            let set = chain.set(2, Gadget::Limbs { limbs_per_digit: 1 });
+            set.is_some_and(|set| set.keeps(self.request.security))
+        };
+        let Some(chain) = paper_chain().filter(keeps) else { return };
         for (matrix, vector) in splittings(self.request) {
             self.chain(&chain, &matrix, &vector);
         }

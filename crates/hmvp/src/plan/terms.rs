@@ -5,6 +5,7 @@ use super::request::Request;
 use super::search;
 use crate::Algorithm;
 use crate::error::HmvpError;
+use ciphermill_bfv::parameters::SecurityPolicy;
 
 /// The agreement of both sides of a product: the request, the choice, and the strategy. The shapes of all objects
 /// follow from it.
@@ -28,9 +29,9 @@ impl Terms {
     ///
     /// # Errors
     /// If the request is out of range, or the choices do not meet it.
-    pub(crate) fn judged(request: Request, choice: Choice) -> Result<Self, HmvpError> {
+    pub(crate) fn judged(request: Request, choice: Choice, policy: SecurityPolicy) -> Result<Self, HmvpError> {
         request.validate()?;
-        choice.require_agreement(&request)?;
+        choice.require_agreement(&request, policy)?;
         let algorithm = choice.algorithm(&request)?;
         judge(&request, &choice, &*algorithm).require(&request)?;
         Ok(Self { request, choice, algorithm })

@@ -109,6 +109,11 @@ impl PreparedTile {
     }
 }
 
+/// The greatest magnitude of an entry, if sums of P of them must fit `max` and each prime of the chain.
+pub(super) fn max_entry(primes: impl Iterator<Item = u64>, layout: &Layout, max: u64) -> u64 {
+    primes.map(|p| p - 1).fold(max, u64::min) / layout.divisor() as u64
+}
+
 struct Encoder<'a> {
     context: &'a Context,
     layout: &'a Layout,
@@ -121,8 +126,7 @@ struct Encoder<'a> {
 impl Encoder<'_> {
     /// The greatest magnitude of an entry.
     fn limit<T: Entry>(&self) -> u64 {
-        let primes = self.context.chain().moduli().map(|p| p.value() - 1);
-        primes.fold(T::MAX as u64, u64::min) / self.layout.divisor() as u64
+        max_entry(self.context.chain().moduli().map(|p| p.value()), self.layout, T::MAX as u64)
     }
 
     fn encode<T: Entry>(&mut self) -> Result<(), TooLarge> {

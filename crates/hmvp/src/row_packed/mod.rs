@@ -210,6 +210,10 @@ impl Algorithm for RowPacked {
         (0..tile.rows.len()).map(|row| (self.layout.place(&tile, row), row)).collect()
     }
 
+    fn max_entry(&self) -> u64 {
+        matrix::max_entry(self.spec.chain(), &self.layout, i32::MAX as u64)
+    }
+
     fn layout(&self) -> PlanLayout<'_> {
         let RowPackedOptions { baby_gadget, giant_gadget, .. } = self.options;
         PlanLayout::RowPacked { layout: &self.layout, baby_gadget, giant_gadget }

@@ -14,7 +14,7 @@ use crate::{EncryptedProduct, EncryptedVector, Encryption, Plan};
 use ciphermill_bfv::ciphertext::{Ciphertext, SeededCiphertext};
 use ciphermill_bfv::error::BfvError;
 use ciphermill_bfv::error::require_range;
-use ciphermill_bfv::parameters::ParameterId;
+use ciphermill_bfv::parameters::{ParameterId, SecurityPolicy};
 use ciphermill_bfv::serial::{BODY_VERSION, PRODUCT, VECTOR};
 
 /// Bytes of a seed.
@@ -29,7 +29,7 @@ const SEEDED: u8 = 1;
 /// # Example
 /// ```
 #[doc = include_str!("../example.txt")]
-/// let ObjectHead { parameters, tag } = EncryptedVector::head(&vector.to_bytes())?;
+/// let ObjectHead { parameters, tag } = EncryptedVector::head(&vector.to_bytes(), SecurityPolicy::Require128Bits)?;
 /// assert_eq!((parameters, tag), (plan.context().parameters().id(), secret.tag()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -154,21 +154,21 @@ impl EncryptedVector {
         Ok(Self { plan: plan.clone(), tag, parts })
     }
 
-    /// Whose a sealed vector is, of whatever plan. The plan is judged and the length and the checksum are checked; the
-    /// ciphertexts are left to [`from_bytes`](Self::from_bytes).
+    /// Whose a sealed vector is, of whatever plan that `policy` accepts. The plan is judged and the length and the checksum
+    /// are checked; the ciphertexts are left to [`from_bytes`](Self::from_bytes).
     ///
     /// # Errors
-    /// If it is malformed.
+    /// If it is malformed, or its plan is not admissible.
     ///
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// let head = EncryptedVector::head(&vector.to_bytes())?;
+    /// let head = EncryptedVector::head(&vector.to_bytes(), SecurityPolicy::Require128Bits)?;
     /// assert_eq!(head.tag, secret.tag());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn head(bytes: &[u8]) -> Result<ObjectHead, HmvpError> {
-        let (terms, mut input) = open_any(VECTOR, bytes)?;
+    pub fn head(bytes: &[u8], policy: SecurityPolicy) -> Result<ObjectHead, HmvpError> {
+        let (terms, mut input) = open_any(VECTOR, bytes, policy)?;
         require_left(&input, &[FULL, SEEDED].map(|form| vector_len_behind(&terms, form)))?;
         Ok(ObjectHead { parameters: terms.choice().parameters.id(), tag: KeyTag(input.u64()?) })
     }
@@ -224,13 +224,14 @@ impl EncryptedProduct {
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// let head = EncryptedProduct::head(&keys.multiply(&matrix, &vector)?.to_bytes())?;
+    /// let policy = SecurityPolicy::Require128Bits;
+    /// let head = EncryptedProduct::head(&keys.multiply(&matrix, &vector)?.to_bytes(), policy)?;
     /// assert_eq!(head.tag, secret.tag());
-    /// assert!(EncryptedProduct::head(&vector.to_bytes()).is_err(), "a vector is not a product");
+    /// assert!(EncryptedProduct::head(&vector.to_bytes(), policy).is_err(), "a vector is not a product");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn head(bytes: &[u8]) -> Result<ObjectHead, HmvpError> {
-        let (terms, mut input) = open_any(PRODUCT, bytes)?;
+    pub fn head(bytes: &[u8], policy: SecurityPolicy) -> Result<ObjectHead, HmvpError> {
+        let (terms, mut input) = open_any(PRODUCT, bytes, policy)?;
         require_left(&input, &[product_len_behind(&terms)])?;
         Ok(ObjectHead { parameters: terms.choice().parameters.id(), tag: KeyTag(input.u64()?) })
     }

@@ -11,7 +11,7 @@ use crate::entries::PackedEntries;
 use crate::error::HmvpError;
 use crate::plan::Terms;
 use crate::{PlainMatrix, Plan, Request};
-use ciphermill_bfv::parameters::ParameterId;
+use ciphermill_bfv::parameters::{ParameterId, SecurityPolicy};
 use ciphermill_bfv::serial::{BODY_VERSION, MATRIX};
 
 /// Bytes of the entries.
@@ -54,8 +54,8 @@ impl PlainMatrix {
     ///
     /// # Errors
     /// If it is malformed, its plan is not admissible, or the CPU lacks `isa`.
-    pub fn from_bytes(bytes: &[u8], isa: Isa) -> Result<Self, HmvpError> {
-        SealedMatrix::from_bytes(bytes)?.on(isa)
+    pub fn from_bytes(bytes: &[u8], policy: SecurityPolicy, isa: Isa) -> Result<Self, HmvpError> {
+        SealedMatrix::from_bytes(bytes, policy)?.on(isa)
     }
 }
 
@@ -65,7 +65,7 @@ impl PlainMatrix {
 /// ```
 #[doc = include_str!("../example.txt")]
 /// let bytes = PlainMatrix::new(&plan, &dense)?.to_bytes();
-/// let sealed = SealedMatrix::from_bytes(&bytes)?;
+/// let sealed = SealedMatrix::from_bytes(&bytes, SecurityPolicy::Require128Bits)?;
 /// assert_eq!((sealed.request().rows, sealed.request().cols), (2, 3));
 /// assert_eq!(sealed.parameters(), plan.context().parameters().id());
 /// let stored = sealed.on(Isa::current())?;
@@ -83,8 +83,8 @@ impl SealedMatrix {
     ///
     /// # Errors
     /// If it is malformed, an entry is out of range, or its plan is not admissible.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, HmvpError> {
-        let (terms, mut input) = open_any(MATRIX, bytes)?;
+    pub fn from_bytes(bytes: &[u8], policy: SecurityPolicy) -> Result<Self, HmvpError> {
+        let (terms, mut input) = open_any(MATRIX, bytes, policy)?;
         require_left(&input, &[entries_len(&terms)])?;
         let request = terms.request();
         let entries = input.bytes(input.remaining())?.to_vec();
@@ -101,11 +101,12 @@ impl SealedMatrix {
     /// ```
     #[doc = include_str!("../example.txt")]
     /// let bytes = PlainMatrix::new(&plan, &dense)?.to_bytes();
-    /// assert_eq!(SealedMatrix::plan(&bytes, Isa::current())?.request().rows, 2);
+    /// let plan = SealedMatrix::plan(&bytes, SecurityPolicy::Require128Bits, Isa::current())?;
+    /// assert_eq!(plan.request().rows, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn plan(bytes: &[u8], isa: Isa) -> Result<Plan, HmvpError> {
-        let (terms, _) = open_any(MATRIX, bytes)?;
+    pub fn plan(bytes: &[u8], policy: SecurityPolicy, isa: Isa) -> Result<Plan, HmvpError> {
+        let (terms, _) = open_any(MATRIX, bytes, policy)?;
         Plan::on_terms(terms, isa)
     }
 

@@ -40,6 +40,7 @@ use super::Plan;
 use super::plan::Terms;
 use crate::error::HmvpError;
 use ciphermill_bfv::error::{BfvError, require_range};
+use ciphermill_bfv::parameters::SecurityPolicy;
 use ciphermill_bfv::serial::BODY_VERSION;
 
 /// Most bytes of any body: those of the entries of the greatest matrix, and more than of any ciphertexts.
@@ -84,11 +85,11 @@ pub(crate) fn open_for<'a>(
     if terms_bytes(&mut input)? == plan.terms().encoded() { Ok(input) } else { Err(HmvpError::WrongPlan { what }) }
 }
 
-/// Starts to read the body of an object of `kind` of any plan. Returns the plan and the rest.
-fn open_any(kind: Kind, bytes: &[u8]) -> Result<(Terms, Decoder<'_>), HmvpError> {
+/// Starts to read the body of an object of `kind` of any plan that `policy` accepts. Returns the plan and the rest.
+fn open_any(kind: Kind, bytes: &[u8], policy: SecurityPolicy) -> Result<(Terms, Decoder<'_>), HmvpError> {
     let (_, mut input) = open(bytes, kind, BODY_VERSION..=BODY_VERSION, MAX_BODY_LEN)?;
     let mut encoded = Decoder::new(terms_bytes(&mut input)?);
-    let terms = Terms::decode(&mut encoded)?;
+    let terms = Terms::decode(&mut encoded, policy)?;
     encoded.finish()?;
     Ok((terms, input))
 }

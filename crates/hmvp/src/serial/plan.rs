@@ -34,15 +34,14 @@ impl Terms {
     }
 
     /// Reads and judges terms.
-    pub(super) fn decode(input: &mut Decoder<'_>) -> Result<Self, HmvpError> {
+    pub(super) fn decode(input: &mut Decoder<'_>, policy: SecurityPolicy) -> Result<Self, HmvpError> {
         let head = RequestHead::decode(input)?;
         let strategies = Strategy::ALL.len() as u8;
         let strategy = Strategy::ALL[usize::from(code("code of the strategy", input, 1, strategies)?) - 1];
         let matrix_parts = u32::from(input.u8()?);
         let vector_parts = u32::from(input.u8()?);
         code("reserved field of the choice", input, 0, 0)?;
-        let parameters =
-            ParameterSet::new(ParameterSpec::decode(input)?, SecurityPolicy::Require128Bits).map_err(BfvError::from)?;
+        let parameters = ParameterSet::new(ParameterSpec::decode(input)?, policy).map_err(BfvError::from)?;
         let layout = match strategy {
             Strategy::Algorithm1 => Layout::Algorithm1,
             Strategy::RotateAndSum => Layout::RotateAndSum,
@@ -59,7 +58,7 @@ impl Terms {
         require_range("number of parts of a vector entry", vector_parts, 1, request.vector_bits)?;
         let matrix_parts = parts::part_bits(request.matrix_bits, matrix_parts);
         let vector_parts = parts::part_bits(request.vector_bits, vector_parts);
-        Self::judged(request, Choice { layout, parameters, matrix_parts, vector_parts })
+        Self::judged(request, Choice { layout, parameters, matrix_parts, vector_parts }, policy)
     }
 }
 
@@ -70,21 +69,22 @@ impl Plan {
     }
 
     /// Reads a sealed plan and makes its tables for `isa`. Its choices may differ from those of this build's planner,
-    /// but must meet the request and at least 128 bits of security.
+    /// but must meet the request, and the requested security unless `policy` accepts less.
     ///
     /// # Errors
-    /// If it is malformed, its choices do not meet its request, or the CPU lacks `isa`.
+    /// If it is malformed, its choices do not meet its request, its set has the name of another one, or the CPU lacks
+    /// `isa`.
     ///
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// let received = Plan::from_bytes(&plan.to_bytes(), Isa::current())?;
+    /// let received = Plan::from_bytes(&plan.to_bytes(), SecurityPolicy::Require128Bits, Isa::current())?;
     /// assert_eq!(received.request(), plan.request());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn from_bytes(bytes: &[u8], isa: Isa) -> Result<Self, HmvpError> {
+    pub fn from_bytes(bytes: &[u8], policy: SecurityPolicy, isa: Isa) -> Result<Self, HmvpError> {
         let (_, mut input) = open(bytes, PLAN, BODY_VERSION..=BODY_VERSION, MAX_PLAN_LEN)?;
-        let terms = Terms::decode(&mut input)?;
+        let terms = Terms::decode(&mut input, policy)?;
         input.finish()?;
         Self::on_terms(terms, isa)
     }

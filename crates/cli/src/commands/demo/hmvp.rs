@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ciphermill_bfv::{GaloisKeys, SecretKey};
 use ciphermill_hmvp::{DenseMatrix, EncryptedVector, HmvpEngine, Plan, Request, Strategy};
-use ciphermill_lattice::Csprng;
+use ciphermill_lattice::{Csprng, ModelProbability};
 use ciphermill_math::Isa;
 use serde::Serialize;
 
@@ -48,6 +48,7 @@ struct Seconds {
 struct PaperAlgorithm {
     strategy: &'static str,
     params: String,
+    security_bits: f64,
     products: usize,
     wrong_products: usize,
     seconds: Seconds,
@@ -63,7 +64,8 @@ pub(super) struct Report {
     products: usize,
     strategy: &'static str,
     params: String,
-    security_bits: Option<u32>,
+    security_bits: f64,
+    standard_bits: Option<u32>,
     log2_failure: f64,
     noise_bits_left: f64,
     threads: usize,
@@ -105,6 +107,7 @@ pub(super) fn run(engine: &dyn HmvpEngine, randomness: &mut Randomness) -> Resul
         strategy: ours.plan.strategy().name(),
         params: explanation.parameters,
         security_bits: explanation.security_bits,
+        standard_bits: explanation.standard_bits,
         log2_failure: explanation.log2_failure,
         noise_bits_left: ours.noise_bits_left,
         threads: rayon::current_num_threads(),
@@ -115,7 +118,8 @@ pub(super) fn run(engine: &dyn HmvpEngine, randomness: &mut Randomness) -> Resul
         key_bytes: explanation.key_bytes,
         paper_algorithm: PaperAlgorithm {
             strategy: paper.plan.strategy().name(),
-            params: paper.plan.explain().parameters,
+            params: paper.plan.context().parameters().name.clone(),
+            security_bits: paper.plan.context().parameters().security().bits,
             products: PAPER_PRODUCTS + 1,
             wrong_products: paper.wrong_products,
             seconds: paper.seconds,
@@ -203,13 +207,15 @@ impl Report {
             table.add_row([name, here.as_str()].into_iter().chain(beside.iter().map(String::as_str)));
         }
         let verdict = if self.correct { "correct" } else { "WRONG" };
-        let bits = self.security_bits.map_or("below 128".to_owned(), |bits| format!("at least {bits}"));
+        let standard = self.standard_bits.map_or("below 128".to_owned(), |bits| bits.to_string());
+        let papers = &self.paper_algorithm;
         format!(
             "A plain {} × {} matrix times an encrypted vector, 8-bit entries. The paper (CHAM, table 3) uses {}.\n{table}\n\
              {} transforms rows during the product, as the paper does; {} has a prepared matrix. Both use {} threads; the \
              other rows are of {}.\n\
-             {} products decrypted: {verdict}; log2 of the failure probability {:.0}, {:.1} bits of noise left.\n\
-             {} under {}, {bits} bits of security (homomorphic-encryption standard).",
+             {} products decrypted: {verdict}; failure probability {}, {:.1} bits of noise left.\n\
+             {} under {}: {:.1} bits of security (lattice-estimator, MATZOV; {standard} by the standard of 2018).\n\
+             {} under {}: {:.1} bits.",
             self.rows,
             self.cols,
             self.paper_algorithm.strategy,
@@ -218,10 +224,14 @@ impl Report {
             self.threads,
             self.strategy,
             self.products,
-            self.log2_failure,
+            ModelProbability { log2: self.log2_failure },
             self.noise_bits_left,
             self.strategy,
             self.params,
+            self.security_bits,
+            papers.strategy,
+            papers.params,
+            papers.security_bits,
         )
     }
 }

@@ -8,6 +8,7 @@ use ciphermill_client::{files, numbers};
 use serde::Serialize;
 
 use crate::error::CliError;
+use crate::inputs::SecurityArgs;
 use crate::output;
 
 /// Generate the secret key of a client and the Galois keys of its server
@@ -34,6 +35,8 @@ pub(crate) struct KeygenArgs {
     /// Overwrite files that exist
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    security: SecurityArgs,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -42,27 +45,27 @@ pub(crate) struct KeygenArgs {
 #[derive(Serialize)]
 struct KeygenReport<'a> {
     params: &'a str,
-    security_bits: Option<u32>,
+    security_bits: f64,
     key_tag: String,
     galois_elements: usize,
     files: &'a [KeyFile],
 }
 
 pub(super) fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
-    let plan = hmvp::plan(&args.plan)?;
+    let plan = hmvp::plan(&args.plan, args.security.security().bfv())?;
     let KeygenArgs { secret_key, galois_keys, public_key, .. } = args;
     let paths = KeyPaths { secret: secret_key, galois: galois_keys, public: public_key.as_deref() };
     let keys = hmvp::generate_keys(&plan, paths, args.force)?;
     let report = KeygenReport {
         params: &plan.context().parameters().name,
-        security_bits: plan.explain().security_bits,
+        security_bits: plan.context().parameters().security().bits,
         key_tag: keys.secret.tag().to_string(),
         galois_elements: keys.galois_elements,
         files: &keys.files,
     };
     let table = output::key_files(&keys.files);
-    let bits = report.security_bits.map_or("less than 128".to_owned(), |bits| bits.to_string());
-    let text = format!("{table}\n{}: {bits} bits of security, key tag {}", report.params, report.key_tag);
+    let bits = report.security_bits;
+    let text = format!("{table}\n{}: {bits:.1} bits of security, key tag {}", report.params, report.key_tag);
     output::result(args.json, &report, &text)
 }
 
@@ -92,6 +95,8 @@ pub(crate) struct EncryptArgs {
     /// Overwrite a file that exists
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    security: SecurityArgs,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -106,7 +111,7 @@ struct EncryptReport<'a> {
 }
 
 pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {
-    let plan = hmvp::plan(&args.plan)?;
+    let plan = hmvp::plan(&args.plan, args.security.security().bfv())?;
     let values = numbers::read(&args.vector)?.entries;
     let key = match (&args.secret_key, &args.public_key) {
         (Some(path), _) => EncryptionKey::Secret(path),
@@ -139,6 +144,8 @@ pub(crate) struct DecryptArgs {
     /// Encrypted product
     #[arg(long, value_name = "FILE")]
     product: PathBuf,
+    #[command(flatten)]
+    security: SecurityArgs,
     /// Print the result and the remaining noise budget as JSON
     #[arg(long)]
     json: bool,
@@ -151,7 +158,7 @@ struct DecryptReport {
 }
 
 pub(super) fn decrypt(args: &DecryptArgs) -> Result<(), CliError> {
-    let plan = hmvp::plan(&args.plan)?;
+    let plan = hmvp::plan(&args.plan, args.security.security().bfv())?;
     let key = hmvp::secret_key(&args.secret_key, &plan)?;
     let product = hmvp::product(&args.product, &plan)?;
     let report = DecryptReport { product: product.decrypt(&key)?, noise_bits_left: product.noise_bits_left(&key)? };

@@ -6,6 +6,7 @@ use ciphermill_hmvp::Plan;
 use ciphermill_math::Isa;
 
 use crate::error::CliError;
+use crate::inputs::SecurityArgs;
 use crate::inputs::hmvp::RequestArgs;
 use crate::output;
 use ciphermill_client::files;
@@ -26,13 +27,15 @@ pub(crate) struct Args {
     /// Overwrite a file that exists
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    security: SecurityArgs,
     /// Print the explanation as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
-    let plan = Plan::new(&args.request.request()?, Isa::current())?;
+    let plan = Plan::new(&args.request.request(args.security.security())?, Isa::current())?;
     if let Some(path) = &args.out {
         files::write(path, &plan.to_bytes(), files::PUBLIC, args.force)?;
     }

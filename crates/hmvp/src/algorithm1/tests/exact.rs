@@ -143,6 +143,7 @@ fn what_cannot_be_multiplied_is_refused() {
     }
     let mut spec = parameters.spec().clone();
     spec.special_moduli.clear();
+    spec.name = "WITHOUT_SPECIAL".to_owned();
     let without = ParameterSet::new(spec, SecurityPolicy::Require128Bits).expect("admissible");
     assert!(matches!(Algorithm1::new(4, 4, &without), Err(BfvError::Unsupported { .. })));
     let parties = Parties::new(&named("TEST_32"), Isa::current(), 8, 8, &SecretSeed::from_bytes(SEED));

@@ -42,6 +42,7 @@ fn the_papers_parameters_give_the_definition_at_full_size_on_every_path() {
 #[test]
 fn other_gadgets_and_two_special_primes_give_the_definition() {
     let mut spec = named("TEST_32").spec().clone();
+    spec.name = "TWO_SPECIAL".to_owned();
     // The third ciphertext prime becomes a special one.
     spec.special_moduli.extend(spec.ciphertext_moduli.pop());
     for gadget in [

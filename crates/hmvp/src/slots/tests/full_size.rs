@@ -9,8 +9,8 @@ use ciphermill_bfv::parameters::{ParameterSet, SecurityPolicy};
 fn secure(n: usize, cols: usize) -> ParameterSet {
     let t = slot_modulus(n, (2 * cols as u64) << 14);
     let (ciphertext, special) = match (n, cols) {
-        (4096, ..=256) => (&[33, 33][..], 43),
-        (4096, _) => (&[36, 36][..], 37),
+        (4096, ..=256) => (&[33, 33][..], 40),
+        (4096, _) => (&[35, 35][..], 36),
         _ => (&[45, 45][..], 49),
     };
     parameters(n, ciphertext, &[special], t, LIMBS, SecurityPolicy::Require128Bits)
