@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 
+pub mod failures;
+
 use std::sync::Arc;
 
 use ciphermill_bfv::{GaloisKeys, PublicKey, SecretKey};
