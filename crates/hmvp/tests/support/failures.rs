@@ -1,4 +1,4 @@
-//! Wrong entries counted at raised noise, and the model's prediction. The tests count some thousand products, and
+//! Wrong entries counted at raised noise, and the model's prediction. The tests count 12,000 products of each case, and
 //! `make evidence AREA=hmvp` 20,000 by including this file.
 
 use std::error::Error;
