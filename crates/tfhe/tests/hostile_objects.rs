@@ -11,8 +11,8 @@ use ciphermill_tfhe::glwe::GlweCiphertext;
 use ciphermill_tfhe::lwe::LweCiphertext;
 use ciphermill_tfhe::parameters::{NVME_TFHE_PAPER, TEST_SMALL_U32, TEST_SMALL_U64};
 use ciphermill_tfhe::{
-    Bounds, Ciphertext, ClientKey, Encoding, KeyOrder, KeyTag, MessageRange, ModulusSwitch, ParameterError, ParameterSet,
-    ParameterSpec, SecurityPolicy, TableEncodings, TestVector, TestVectorElements, TfheError, TorusWidth,
+    Bounds, Ciphertext, ClientKey, Encoding, KeyOrder, KeyTag, MessageRange, ModulusSwitch, ParameterError,
+    ParameterSet, ParameterSpec, SecurityPolicy, TableEncodings, TestVector, TestVectorElements, TfheError, TorusWidth,
 };
 use ciphermill_wire::{Header, Kind, WireError, seal};
 

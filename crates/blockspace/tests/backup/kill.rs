@@ -61,7 +61,9 @@ fn run_and_kill(directory: &Path, work: &str, times: usize, in_the_middle: bool,
     let (sender, done) = mpsc::channel();
     let reader = thread::spawn(move || {
         let lines = BufReader::new(said).lines().map_while(Result::ok);
-        lines.filter(|line| line == "done").for_each(|_| drop(sender.send(())));
+        lines.filter(|line| line == "done").for_each(|_| {
+            let _ = sender.send(());
+        });
     });
     (0..times).for_each(|_| done.recv().expect("the work ended by itself"));
     while in_the_middle && unfinished(directory) == 0 {

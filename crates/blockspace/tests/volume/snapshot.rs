@@ -90,7 +90,7 @@ fn blocks_of_one_checksum_are_told_apart() {
     let first = vec![0x55; BLOCK_BYTES];
     let mut second = first.clone();
     // The generator polynomial of CRC-32C, 0x11EDC6F41, as the difference, in the bit order of the checksum.
-    let difference = (0x11_EDC6_F41_u64.reverse_bits() >> 31).to_le_bytes();
+    let difference = (0x1_1EDC_6F41_u64.reverse_bits() >> 31).to_le_bytes();
     second.iter_mut().zip(difference).for_each(|(byte, other)| *byte ^= other);
     assert_eq!(crc32c::crc32c(&first), crc32c::crc32c(&second));
     let (volume, target) = (volume(), self::volume());

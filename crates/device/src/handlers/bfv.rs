@@ -441,7 +441,7 @@ impl ObjectHandler for BfvHandler {
         if id.type_code != MATRIX {
             return Ok(Facts::NONE);
         }
-        match SealedMatrix::read_log2_failure(content) {
+        match SealedMatrix::read_log2_failure(content, self.policy) {
             Ok(log2_failure) => Ok(Facts::new(Planned { log2_failure })),
             Err(error) => Err(error.into_io().map_or_else(|e| operand_error(id, &e), |io| HandlerError::read(id, io))),
         }

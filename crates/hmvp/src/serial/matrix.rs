@@ -120,15 +120,15 @@ impl SealedMatrix {
     /// ```
     #[doc = include_str!("../example.txt")]
     /// let bytes = PlainMatrix::new(&plan, &dense)?.to_bytes();
-    /// assert_eq!(SealedMatrix::read_log2_failure(&bytes[..])?, plan.explain().log2_failure);
+    /// assert_eq!(SealedMatrix::read_log2_failure(&bytes[..], SecurityPolicy::Require128Bits)?, plan.explain().log2_failure);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn read_log2_failure<R: Read>(content: R) -> Result<f64, HmvpError> {
+    pub fn read_log2_failure<R: Read>(content: R, policy: SecurityPolicy) -> Result<f64, HmvpError> {
         let body = OpenReader::new(content, MATRIX, BODY_VERSION..=BODY_VERSION, MAX_BODY_LEN)?;
         let mut head = Vec::new();
         body.take(2 + u64::from(u16::MAX)).read_to_end(&mut head).map_err(WireError::from)?;
         let mut encoded = Decoder::new(terms_bytes(&mut Decoder::new(&head))?);
-        let terms = Terms::decode(&mut encoded)?;
+        let terms = Terms::decode(&mut encoded, policy)?;
         encoded.finish()?;
         Ok(terms.judgement().log2_failure)
     }

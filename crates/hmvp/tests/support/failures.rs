@@ -16,37 +16,37 @@ const PER_KEY: usize = 500;
 
 /// The shape of the counted products.
 #[derive(Clone, Copy, Debug)]
-pub struct Case {
-    pub rows: usize,
-    pub cols: usize,
+pub(crate) struct Case {
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
     /// 8, or 16 for a matrix in two parts.
-    pub matrix_bits: u32,
+    pub(crate) matrix_bits: u32,
 }
 
 /// Counts of one case.
 #[derive(Clone, Copy, Debug)]
-pub struct Counts {
-    pub products: usize,
-    pub entries: usize,
-    pub wrong_products: usize,
-    pub wrong_entries: usize,
+pub(crate) struct Counts {
+    pub(crate) products: usize,
+    pub(crate) entries: usize,
+    pub(crate) wrong_products: usize,
+    pub(crate) wrong_entries: usize,
 }
 
 /// The model's probabilities for one case.
 #[derive(Clone, Copy, Debug)]
-pub struct Model {
+pub(crate) struct Model {
     /// Of a wrong product, as the plan states it.
-    pub product: f64,
+    pub(crate) product: f64,
     /// Of a wrong entry, for the worst matrix.
-    pub entry: f64,
+    pub(crate) entry: f64,
     /// Of a wrong entry, for the counted matrices, whose entries are at least 127/128 of the worst in magnitude.
-    pub least_entry: f64,
+    pub(crate) least_entry: f64,
 }
 
 /// A plan whose products are wrong with a probability of 2^-5 to 2^-3: t grows until they are. The special prime is so long
 /// that key switches add nothing, so that the noise is that of a fresh vector, times the matrix: a sum of independent
 /// Gaussians.
-pub fn raised(case: Case) -> Result<Plan, Box<dyn Error>> {
+pub(crate) fn raised(case: Case) -> Result<Plan, Box<dyn Error>> {
     let Case { rows, cols, matrix_bits } = case;
     let prime = |bits, n| ntt_primes(bits, n).map(|p| p.value()).next().ok_or("a prime");
     let (n, policy) = (512, SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly);
@@ -78,7 +78,7 @@ pub fn raised(case: Case) -> Result<Plan, Box<dyn Error>> {
 }
 
 /// The model's probabilities at the plan's noise times `scale`.
-pub fn model(plan: &Plan, scale: f64) -> Model {
+pub(crate) fn model(plan: &Plan, scale: f64) -> Model {
     let explanation = plan.explain();
     let parts = (explanation.matrix_parts * explanation.vector_parts) as f64;
     let (limit, deviation) = (explanation.noise_limit_bits, explanation.noise_bits.exp2() * scale);
@@ -91,7 +91,7 @@ pub fn model(plan: &Plan, scale: f64) -> Model {
 }
 
 /// Multiplies random matrices of extreme entries by random vectors under fresh keys, and counts the wrong results.
-pub fn count(plan: &Arc<Plan>, products: usize) -> Result<Counts, Box<dyn Error>> {
+pub(crate) fn count(plan: &Arc<Plan>, products: usize) -> Result<Counts, Box<dyn Error>> {
     let &Request { rows, cols, matrix_bits, .. } = plan.request();
     let mut counts = Counts { products, entries: products * rows, wrong_products: 0, wrong_entries: 0 };
     let engine = CpuEngine::new();
@@ -126,7 +126,7 @@ fn extreme(rng: &mut Csprng, matrix_bits: u32) -> i64 {
 impl Counts {
     /// What the model excludes; nothing if it predicts the counts. Five standard errors each way, those of entries for counts
     /// that vary by a fifth more than independent ones, as entries of a product share their vector.
-    pub fn contradicts(&self, model: &Model) -> Option<String> {
+    pub(crate) fn contradicts(&self, model: &Model) -> Option<String> {
         let errors = |expected: f64| 5.0 * (1.2 * expected).sqrt();
         let within = |what: &str, got: usize, least: f64, most: f64| {
             let (least, most) = (least - errors(least), most + errors(most));

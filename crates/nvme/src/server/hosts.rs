@@ -57,7 +57,7 @@ struct Holder {
     shares: Arc<Shares>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Known {
     connections: usize,
     record: Arc<HostRecord>,
@@ -168,7 +168,7 @@ impl Hosts {
         let holder = table.accounts.entry(account.clone()).or_insert_with(new);
         holder.connections += 1;
         let shares = holder.shares.clone();
-        let known = table.names.entry(nqn.to_owned()).or_insert_with(Known::default);
+        let known = table.names.entry(nqn.to_owned()).or_default();
         known.connections += 1;
         let record = known.record.clone();
         table.connections += 1;
@@ -229,12 +229,6 @@ impl Table {
         if self.accounts.len() >= KNOWN {
             self.accounts.retain(|_, held| held.connections > 0);
         }
-    }
-}
-
-impl Default for Known {
-    fn default() -> Self {
-        Self { connections: 0, record: Arc::default() }
     }
 }
 

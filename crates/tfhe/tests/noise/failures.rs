@@ -6,7 +6,7 @@ use ciphermill_tfhe::dimension::LweDimension;
 use ciphermill_tfhe::parameters::TEST_SMALL_U64;
 use ciphermill_tfhe::{
     Backend, BootstrapJob, Ciphertext, ClientKey, Encoding, KeyForm, KeyOrder, ModulusSwitch, ParameterSet,
-    ParameterSpec, TestVector, noise,
+    ParameterSpec, TestVector, TestVectorElements, noise,
 };
 
 use super::Extent;
@@ -97,7 +97,9 @@ fn decryptions_fail_as_predicted() {
 
 /// The table's entry at the phase index of the exponents, as blind rotation finds it.
 fn looked_up(client: &ClientKey, table: &TestVector, switch: ModulusSwitch, input: &Ciphertext) -> u64 {
-    let (LweElements::U32(small), TestVector::U64(table)) = (input.elements(), table) else { panic!("other widths") };
+    let (LweElements::U32(small), TestVectorElements::U64(table)) = (input.elements(), table.elements()) else {
+        panic!("other widths")
+    };
     let size = client.parameters().polynomial_size;
     let log_step = 31 - size.get().trailing_zeros();
     let exponents = switch.exponents(small.elements(), size);

@@ -93,10 +93,11 @@ impl Verdict {
     /// Why the measurement contradicts the prediction.
     pub(super) fn accept(&self) -> Result<(), String> {
         let Self { ratio, mean, spread, keys, bounds } = self;
-        if !((ratio - 1.0).abs() <= bounds.variance) {
+        let within = |value: f64, bound: f64| value.abs() <= bound;
+        if !within(ratio - 1.0, bounds.variance) {
             return Err(format!("{ratio:.3} of the predicted variance, allowed is 1 ± {:.3}", bounds.variance));
         }
-        if !(mean.abs() <= bounds.errors) {
+        if !within(*mean, bounds.errors) {
             return Err(format!("a mean of {mean:.2} standard errors, allowed are {}", bounds.errors));
         }
         // Bounds of a χ² distribution of `keys` degrees of freedom (Laurent and Massart, 2000).
