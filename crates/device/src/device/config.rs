@@ -125,9 +125,10 @@ impl DeviceConfig {
     /// The least [`main_memory_bytes`](Self::main_memory_bytes): one page.
     pub const LEAST_MAIN_MEMORY_BYTES: u64 = PAGE_BYTES;
 
-    /// A device in a directory: 256 MiB of main memory, 16 GiB of swap with 8 GiB of registers of one space, half of the memory of this process for keys, programs of at most 65,536 instructions, 256
-    /// stack entries and 20 s, objects of at most 16 GiB. As many programs run as the machine has threads, and 1,024
-    /// wait, 256 of them of one space.
+    /// A device in a directory. It has 256 MiB of main memory and 16 GiB of swap; the registers of one space take 8 GiB of
+    /// both at most. Half of the process's memory is for keys. Programs have at most 65,536 instructions, 256 stack entries
+    /// and 20 s, objects at most 16 GiB. As many programs run as the machine has threads, and 1,024 wait, 256 of them of one
+    /// space.
     ///
     /// # Example
     /// ```
