@@ -9,6 +9,8 @@ BINARY = $(or $(CARGO_TARGET_DIR),target)/release/ciphermill
 DEMO_ARGS ?=
 # make test ISA_PASSES=…     instruction-set paths under which all tests run once more: portable avx2 avx512
 export ISA_PASSES ?=
+# make soak SOAK_MINUTES=…   minutes of the soak
+export SOAK_MINUTES ?= 30
 # make fuzz FUZZ_SECONDS=…   seconds per fuzz target; FUZZ_TARGETS=… takes some of them only; SANITIZER=address
 export FUZZ_SECONDS ?= 60
 export FUZZ_TARGETS ?=
@@ -23,7 +25,7 @@ export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
 export FRESH_COMMANDS ?= make demo; make test
 
-.PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence fuzz sbom fresh setup fmt clean
+.PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz sbom fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +43,9 @@ bench: ## compare with peers, write bench/results.json (CASES=ntt,fft,pbs,ks,key
 
 evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)
 	@scripts/evidence.sh $(AREA)
+
+soak: ## soak a served device under load, attacks, kills and backups; write evidence/soak.json (SOAK_MINUTES=30)
+	@scripts/evidence.sh soak
 
 arch: ## run the architecture models, write docs/arch, its page's figures and pictures
 	@scripts/arch.sh

@@ -7,9 +7,8 @@
 //! `CIPHERMILL_EVIDENCE_PARTS`, a list of names with commas, takes some parts only, to try them.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -20,7 +19,7 @@ use ciphermill_evidence as support;
 use crash_support::{Crashes, Tally};
 
 /// Rounds of kill -9 on each of two stores, one with a fixed seed and one with a fresh one.
-const KILLS: u64 = 100;
+const KILLS: u64 = 500;
 /// Least number of acknowledged writes in all rounds together, so that the kills are meaningful.
 const ACKNOWLEDGED: u64 = 10_000;
 
@@ -49,8 +48,8 @@ const PARTS: [Part; 4] = [
         name: "volume-power-cuts",
         binary: &["-p", "ciphermill-blockspace", "--test", "volume"],
         arguments: &["crash::"],
-        environment: &[("VOLUME_POWER_CUTS", "1000")],
-        counts: &[Count { before: "", after: " power cuts in lives up to seed", name: "power_cuts", least: 1000 }],
+        environment: &[("VOLUME_POWER_CUTS", "8500")],
+        counts: &[Count { before: "", after: " power cuts in lives up to seed", name: "power_cuts", least: 8500 }],
     },
     Part {
         name: "adapter",
@@ -84,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let takes = |name: &str| chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|part| part == name));
     let parts: Vec<&Part> = PARTS.iter().filter(|part| takes(part.name)).collect();
     // Built first, so that the times are those of the tests.
-    let binary = binary()?;
+    let binary = support::release_binary()?;
     for part in &parts {
         let status = support::cargo().args(["test", "--quiet", "--locked", "--no-run"]).args(part.binary).status()?;
         if !status.success() {
@@ -105,33 +104,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     support::write(&Value::Object(record))
 }
 
-/// Builds the release binary and says where it is.
-fn binary() -> Result<PathBuf, Box<dyn Error>> {
-    let mut build = support::cargo();
-    build.args([
-        "build",
-        "--release",
-        "--locked",
-        "--bin",
-        "ciphermill",
-        "--message-format",
-        "json-render-diagnostics",
-    ]);
-    let output = build.stderr(Stdio::inherit()).output()?;
-    if !output.status.success() {
-        return Err("the binary does not compile".into());
-    }
-    let executable = |line: &[u8]| {
-        let message: Value = serde_json::from_slice(line).ok()?;
-        (message["target"]["name"] == "ciphermill").then(|| message["executable"].as_str().map(PathBuf::from))?
-    };
-    let found = output.stdout.split(|&byte| byte == b'\n').find_map(executable);
-    found.ok_or_else(|| "cargo does not say where the binary is".into())
-}
-
 /// kill -9 at random moments. A version that may not be there, or half of one, panics with its name.
 fn kills(binary: &Path) -> Result<Value, Box<dyn Error>> {
-    let fresh = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos() as u64;
+    let fresh = support::fresh_seed();
     let directory = tempfile::tempdir_in(".")?;
     let (begun, mut tally) = (Instant::now(), Tally::default());
     for (name, seed) in [("fixed", 20), ("fresh", fresh)] {

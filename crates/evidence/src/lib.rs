@@ -4,7 +4,10 @@
 
 pub mod array_speed;
 
+use std::collections::hash_map::RandomState;
 use std::error::Error;
+use std::hash::{BuildHasher, Hasher};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -100,4 +103,29 @@ pub fn number(text: &str, before: &str, after: &str) -> Option<u64> {
         };
         rest.parse().ok()
     })
+}
+
+/// Builds the release binary and returns its path.
+///
+/// # Errors
+/// If it does not compile.
+pub fn release_binary() -> Result<PathBuf, Box<dyn Error>> {
+    let format = ["--message-format", "json-render-diagnostics"];
+    let mut build = cargo();
+    build.args(["build", "--release", "--locked", "--bin", "ciphermill"]).args(format);
+    let output = build.stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err("the binary does not compile".into());
+    }
+    let executable = |line: &[u8]| {
+        let message: Value = serde_json::from_slice(line).ok()?;
+        (message["target"]["name"] == "ciphermill").then(|| message["executable"].as_str().map(PathBuf::from))?
+    };
+    let found = output.stdout.split(|&byte| byte == b'\n').find_map(executable);
+    found.ok_or_else(|| "cargo does not name the binary".into())
+}
+
+/// A seed that differs in each run.
+pub fn fresh_seed() -> u64 {
+    RandomState::new().build_hasher().finish()
 }

@@ -41,6 +41,8 @@ pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
     pub(crate) subsystem: String,
+    /// Address of `/metrics` and `/healthz`.
+    pub(crate) metrics: String,
 }
 
 impl Server {
@@ -53,6 +55,8 @@ impl Server {
                 "127.0.0.1:0",
                 "--allow-host",
                 HOST,
+                "--metrics",
+                "127.0.0.1:0",
                 "--memory",
                 "16M",
                 "--log",
@@ -70,7 +74,7 @@ impl Server {
         BufReader::new(said).read_line(&mut line).expect("the server says where it listens");
         let started: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line:?}"));
         let field = |name: &str| started[name].as_str().unwrap_or_else(|| panic!("{name} in {line}")).to_owned();
-        Self { child, address: field("listening"), subsystem: field("subsystem") }
+        Self { child, address: field("listening"), subsystem: field("subsystem"), metrics: field("metrics") }
     }
 
     /// kill -9.
@@ -217,10 +221,17 @@ impl Crashes {
 
     /// One round: serve, write, kill at a random moment, check.
     pub(crate) fn round(&mut self, tally: &mut Tally) {
+        self.round_beside(Duration::from_millis(400), tally, |_| ());
+    }
+
+    /// As [`round`](Self::round), with up to this time before the kill. `begin` sees the server before the writers start; its
+    /// value is dropped after the kill, before the store is checked.
+    pub(crate) fn round_beside<B>(&mut self, longest: Duration, tally: &mut Tally, begin: impl FnOnce(&Server) -> B) {
         let server = Server::start(&self.binary, &self.store);
+        let beside = begin(&server);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let before: u64 = self.acknowledged();
-        let moment = Duration::from_micros(2_000 + self.numbers.below(400_000));
+        let moment = Duration::from_micros(2_000 + self.numbers.below(longest.as_micros() as u64));
         let seeds: Vec<u64> = (0..WRITERS).map(|_| self.numbers.below(1 << 40)).collect();
         runtime.block_on(async {
             let (_controller, namespace) = connect(&server).await.expect("the server lets this host in");
@@ -237,6 +248,7 @@ impl Crashes {
                 task.await.expect("no writer panicked");
             }
         });
+        drop(beside);
         tally.kills += 1;
         tally.acknowledged += self.acknowledged() - before;
         self.check_objects(tally);

@@ -3,7 +3,7 @@
 //! `CIPHERMILL_EVIDENCE_STORE_GB` makes the store of the backup smaller, to try the runner.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -46,7 +46,7 @@ pub(crate) fn repair() -> Result<Value, Box<dyn Error>> {
 
 /// The rate of a load on a served store alone, during a backup, and alone again.
 pub(crate) fn backup() -> Result<Value, Box<dyn Error>> {
-    let binary = binary()?;
+    let binary = support::release_binary()?;
     let directory = tempfile::tempdir_in(".")?;
     let (store, target) = (directory.path().join("s"), directory.path().join("b"));
     let gigabytes = std::env::var("CIPHERMILL_EVIDENCE_STORE_GB").ok().and_then(|text| text.parse().ok());
@@ -157,21 +157,4 @@ async fn load(
         task.await??;
     }
     Ok(count.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64())
-}
-
-/// Builds the release binary and says where it is.
-fn binary() -> Result<PathBuf, Box<dyn Error>> {
-    let mut build = support::cargo();
-    let format = ["--message-format", "json-render-diagnostics"];
-    build.args(["build", "--release", "--locked", "--bin", "ciphermill"]).args(format);
-    let output = build.stderr(Stdio::inherit()).output()?;
-    if !output.status.success() {
-        return Err("the binary does not compile".into());
-    }
-    let executable = |line: &[u8]| {
-        let message: Value = serde_json::from_slice(line).ok()?;
-        (message["target"]["name"] == "ciphermill").then(|| message["executable"].as_str().map(PathBuf::from))?
-    };
-    let found = output.stdout.split(|&byte| byte == b'\n').find_map(executable);
-    found.ok_or_else(|| "cargo does not say where the binary is".into())
 }
