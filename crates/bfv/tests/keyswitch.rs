@@ -123,7 +123,7 @@ fn full_sizes_switch_with_the_noise_of_the_model() {
         ("BFV_4096", LIMBS, 0.9),
         ("BFV_4096", bits(12), 0.9),
         ("BFV_4096_128", LIMBS, 0.9),
-        ("BFV_2048_128", bits(18), 0.9),
+        ("BFV_2048_128", bits(17), 0.9),
         ("BFV_8192", LIMBS, 0.9),
         ("BFV_8192", bits(22), 0.9),
     ] {
