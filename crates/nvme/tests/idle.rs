@@ -32,8 +32,9 @@ async fn sixty_four_idle_hosts_wake_nothing() {
     // Within the keep-alive timeout.
     tokio::time::sleep(Duration::from_secs(100)).await;
     let woken = sleeps() - before;
-    // The test's own timer, and one tick of timers that were set while the hosts connected.
-    assert!(woken <= 4, "{woken} timers fired in 100 s");
+    // The test's own timer, and the last ticks of timers that were set while the hosts connected (5 in all when this was
+    // written). A timer of 1 s on a single connection would be 100 of them.
+    assert!(woken <= 10, "{woken} timers fired in 100 s");
     for (admin, io) in &mut hosts {
         admin.property_get(8, false).await.ok();
         io.read(1, 0, 1).await.0.ok();
