@@ -20,4 +20,5 @@ mod serve_support;
 mod spellings;
 mod store;
 mod support;
+#[cfg(debug_assertions)]
 mod wrong_results;

@@ -125,6 +125,13 @@ pub fn release_binary() -> Result<PathBuf, Box<dyn Error>> {
     found.ok_or_else(|| "cargo does not name the binary".into())
 }
 
+/// Resident memory of a process in MiB; `None` if it has ended.
+pub fn resident_mib(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib / 1024)
+}
+
 /// A seed that differs in each run.
 pub fn fresh_seed() -> u64 {
     RandomState::new().build_hasher().finish()

@@ -45,7 +45,7 @@ pub(crate) fn watch(pid: u32, metrics: &str, over: &AtomicBool) -> Seen {
     let address: SocketAddr = metrics.parse().expect("an address");
     let mut seen = Seen { resident_mib: 0, healthy: 0, trouble: None };
     while !over.load(Ordering::SeqCst) && seen.trouble.is_none() {
-        let Some(mib) = resident_mib(pid) else { break };
+        let Some(mib) = ciphermill_evidence::resident_mib(pid) else { break };
         seen.resident_mib = seen.resident_mib.max(mib);
         match health(address) {
             Ok(answer) if answer.starts_with("HTTP/1.1 200 ") => seen.healthy += 1,
@@ -71,10 +71,4 @@ fn health(address: SocketAddr) -> std::io::Result<String> {
 fn alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !matches!(rest.trim_start().chars().next(), None | Some('Z' | 'X')))
-}
-
-fn resident_mib(pid: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib / 1024)
 }

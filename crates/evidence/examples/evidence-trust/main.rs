@@ -10,13 +10,26 @@ use serde_json::Value;
 #[path = "../../../cli/tests/crash_support/mod.rs"]
 mod crash_support;
 mod noise;
+mod serve;
 mod store;
 
 /// A part of the record, and its run.
 type Part = (&'static str, fn() -> Result<Value, Box<dyn Error>>);
 
 /// The backup is first, as its figures are of a machine that does nothing else.
-const PARTS: [Part; 3] = [("backup", store::backup), ("repair", store::repair), ("tfhe_noise", noise::run)];
+const PARTS: [Part; 5] = [
+    ("backup", store::backup),
+    ("repair", store::repair),
+    ("command", command),
+    ("tfhe_noise", noise::run),
+    ("serve", serve::hour),
+];
+
+/// The tests of the command against the release binary.
+fn command() -> Result<Value, Box<dyn Error>> {
+    let binary = ["--release", "-p", "ciphermill", "--test", "integration"];
+    support::tests(&binary, &[], &[]).map(|(record, _)| record)
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let chosen = std::env::var("CIPHERMILL_EVIDENCE_PARTS").ok();

@@ -92,7 +92,7 @@ pub(crate) fn backup() -> Result<Value, Box<dyn Error>> {
     }))
 }
 
-fn after(time: Duration) -> impl Fn() -> bool + Send + Sync + 'static {
+pub(crate) fn after(time: Duration) -> impl Fn() -> bool + Send + Sync + 'static {
     let begun = Instant::now();
     move || begun.elapsed() >= time
 }
@@ -128,7 +128,7 @@ async fn fill(namespace: &RemoteNamespace, blocks: u64) -> Result<(), Box<dyn Er
 }
 
 /// Commands per second of a load of half reads and half writes at random addresses, until `stop`.
-async fn load(
+pub(crate) async fn load(
     namespace: &RemoteNamespace,
     blocks: u64,
     stop: impl Fn() -> bool + Send + Sync + 'static,
