@@ -59,16 +59,17 @@ fn commands() -> Result<String, CliError> {
     let params = MESSAGE_4_2M64;
     let parameters = ParameterSet::named(params, Security::Require128Bits.tfhe())?;
     let square = QuarterSquare::new(&parameters, KeyOrder::Big, DEFAULT_LOG2_P_FAIL)?;
-    let (x, y) = (square.max().min(2), square.max().min(3));
+    let max = square.max();
+    let (x, y) = (max.min(2), max.min(3));
     let (input, output) = (inputs::describe(square.input()), inputs::describe(square.output()));
     let program = XY.trim_end();
     Ok(format!(
         "\
-# The client: keys, the table of z^2/4, and the operands x = {x} and y = {y}. Operands may be 0 to {}.
+# The client: keys, the table of z^2/4, and the operands x = {x} and y = {y}. Operands may be 0 to {max}.
 ciphermill tfhe keygen --params {params} --secret-key me.key --server-key server.key
 ciphermill tfhe test-vector --params {params} --function square-quarter --key big --out sq.tv
-ciphermill tfhe encrypt --secret-key me.key --message {x} {input} --out x.ct
-ciphermill tfhe encrypt --secret-key me.key --message {y} {input} --out y.ct
+ciphermill tfhe encrypt --secret-key me.key --message {x} {input} --range 0:{max} --out x.ct
+ciphermill tfhe encrypt --secret-key me.key --message {y} {input} --range 0:{max} --out y.ct
 
 # The program, with x in register 3:0:2 and y in 4:0:3.
 cat > xy.cms <<'END'
@@ -87,7 +88,6 @@ ciphermill blob put --store s --id 4:0:3 y.ct
 # The client again: the product stands in the place of y.
 ciphermill blob get --store s --id 4:0:3 --out xy.ct
 ciphermill tfhe decrypt --secret-key me.key {output} xy.ct
-",
-        square.max()
+"
     ))
 }
