@@ -86,9 +86,9 @@ fn foreign_files_and_other_versions_are_refused_untouched() {
     fs::remove_file(&path).expect("remove");
     drop(open().expect("new store"));
     let mut data = fs::read(&path).expect("read");
-    data[8] = 2;
+    data[8] = 3;
     fs::write(&path, &data).expect("write");
     let error = open().map(drop).expect_err("version");
-    assert!(matches!(error, DeviceError::Store(StoreError::Version { given: 2, supported: 1 })), "{error}");
+    assert!(matches!(error, DeviceError::Store(StoreError::Version { given: 3, supported: 2 })), "{error}");
     assert_eq!(fs::read(&path).expect("read"), data);
 }

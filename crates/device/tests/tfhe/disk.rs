@@ -202,7 +202,7 @@ fn a_store_opens_once() {
 fn stores_of_another_version_are_left_alone() {
     let (directory, keys, contents) = store();
     let files = image(directory.path());
-    for (at, value) in [(8, 2u8), (8, 0), (9, 7), (0, b'X'), (12, 1)] {
+    for (at, value) in [(8, 3u8), (8, 0), (9, 7), (0, b'X'), (12, 1)] {
         let directory = copy(&files);
         let path = directory.path().join("data");
         let mut data = fs::read(&path).expect("the data file");
@@ -213,9 +213,9 @@ fn stores_of_another_version_are_left_alone() {
         let before = image(directory.path());
         let error = try_open(directory.path()).expect_err("another version");
         match (at, &error) {
-            (8 | 9, DeviceError::Store(StoreError::Version { given, supported: 1 })) => {
+            (8 | 9, DeviceError::Store(StoreError::Version { given, supported: 2 })) => {
                 assert!(error.to_string().contains(&format!("format version {given}")), "{error}");
-                assert!(error.to_string().contains("reads version 1"), "{error}");
+                assert!(error.to_string().contains("reads version 2"), "{error}");
             }
             (0, DeviceError::Store(StoreError::NotAStore)) | (12, DeviceError::Store(StoreError::Corrupt { .. })) => {}
             _ => panic!("byte {at}: {error}"),
