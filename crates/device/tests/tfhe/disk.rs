@@ -4,7 +4,8 @@ use crate::state::{Fixture, KEY, State};
 use crate::support::*;
 use ciphermill_device::handlers;
 use ciphermill_device::{
-    Device, DeviceConfig, DeviceError, ReadMode, RunError, SpaceId, StorageError, StoreError, StoreFiles, WriteOptions,
+    Device, DeviceConfig, DeviceError, ReadMode, RunError, SpaceId, StorageError, StoreError, StoreFiles, WriteMode,
+    WriteOptions,
     storage::{Fault, SimulatedDisk},
     store::INLINE_BYTES,
 };
@@ -146,6 +147,9 @@ fn a_full_disk_keeps_what_was_computed() {
     let disk = SimulatedDisk::new();
     let files = StoreFiles::on_simulated_disk(&disk);
     let mut f = Fixture::new(DeviceConfig::in_files(files.clone()), SMALL);
+    // An operand in place of the product, which has another encoding.
+    let stored = WriteOptions { mode: WriteMode::Stored, ..WriteOptions::default() };
+    f.space.write_bytes(y_of(KEY), &f.keys.operand(1, &mut f.rng), stored).expect("stored");
     let lengths = [&files.data, &files.objects, &files.log, &files.swap].map(|file| file.len().expect("a length"));
     disk.inject(Fault::Capacity(lengths.iter().sum::<u64>() + (64 << 10)));
     let table = f.keys.table();
