@@ -298,7 +298,7 @@ impl Opens {
     }
 
     /// Keeps an object for a host; gives its number, at least 1, or `None` when there is no room. The hosts of one account
-    /// leave some to others.
+    /// leave some to others, except for a single object, which may be larger than their share.
     pub(super) fn insert(&self, content: Arc<Content>, caller: &Arc<Caller>) -> Option<u64> {
         let mut table = locked(&self.table);
         let (last, opens) = &mut *table;
@@ -310,7 +310,9 @@ impl Opens {
         };
         let (most, most_bytes) = (self.most as u64, self.most_bytes);
         let of_account = |open: &Open| open.caller.account == caller.account;
-        if !room(&|_| true, most, most_bytes) || !room(&of_account, share_of(most), share_of(most_bytes)) {
+        let has_others = opens.values().any(of_account);
+        let within_share = || room(&of_account, share_of(most), share_of(most_bytes));
+        if !room(&|_| true, most, most_bytes) || (has_others && !within_share()) {
             return None;
         }
         *last += 1;
