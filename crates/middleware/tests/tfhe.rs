@@ -170,7 +170,7 @@ fn refusals(way: Way) {
     };
     let operand = host.keys.operand(1, &mut rng);
     refuse(&host, x_blob, operand[..100].to_vec(), &["100 were given", "432"]);
-    refuse(&host, y_blob, [&operand[..], &[0]].concat(), &["433 were given", "432"]);
+    refuse(&host, y_blob, [&operand[..], &[0]].concat(), &[&format!("{} were given", operand.len() + 1), "432"]);
     let mut flipped = operand.clone();
     flipped[200] ^= 4;
     refuse(&host, y_blob, flipped, &["checksum"]);

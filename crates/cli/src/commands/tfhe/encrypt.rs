@@ -16,7 +16,7 @@ use crate::output;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -6 --max 12 --range 0:6 --key big --out x.ct
+  $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -4 --max 8 --range 0:4 --out x.ct
   $ ciphermill tfhe encrypt --secret-key me.key --message-file - --bits 3 --out x.ct <m.txt
 
 Other users of the machine can read the command line of a process, and shells keep a history: a message that is a \
