@@ -3,7 +3,7 @@
 use crate::state::{Fixture, KEY};
 use crate::support::*;
 use ciphermill_device::{
-    DeviceConfig, DeviceError, HandlerError, ReadMode, RunError, Space, SpaceId, SpaceLimits, WriteOptions,
+    DeviceConfig, DeviceError, HandlerError, ReadMode, RunError, Space, SpaceId, SpaceLimits, WriteMode, WriteOptions,
 };
 use ciphermill_program::{Fault, Program, VerifyError};
 use ciphermill_tfhe::{KeyForm, KeyOrder};
@@ -153,10 +153,18 @@ fn programs_of_one_space_do_not_change_the_estimates_of_another() {
         keys.install(space, KEY);
         keys.multiply(space, KEY, (3, 2), &mut rng);
     }
+    // An operand in place of the product, which has another encoding.
+    let stored = WriteOptions { mode: WriteMode::Stored, ..WriteOptions::default() };
+    let mut restore = |space: &Space| {
+        space.write_bytes(y_of(KEY), &keys.operand(1, &mut rng), stored).expect("stored");
+    };
+    [&one, &other].into_iter().for_each(&mut restore);
     let (mine, before) = (one.check(&code).expect("good"), other.check(&code).expect("good"));
+    let mut noise = crate::support::rng(6);
     for _ in 0..4 {
-        keys.multiply(&one, KEY, (3, 2), &mut rng);
+        keys.multiply(&one, KEY, (3, 2), &mut noise);
     }
+    restore(&one);
     assert_ne!(one.check(&code).expect("good"), mine, "the measured times count here");
     assert_eq!(other.check(&code).expect("good"), before);
 }

@@ -14,7 +14,7 @@ use super::{HmvpEngine, Job, MatrixHandle, Output, PreparedKeys, PreparedMatrix}
 use crate::entries::PackedEntries;
 use crate::error::HmvpError;
 use crate::vector::VectorCiphertext;
-use crate::{EncryptedProduct, EncryptedVector, MAX_PREPARED_BYTES, MatrixSource, Plan, Prepared};
+use crate::{EncryptedProduct, EncryptedVector, MAX_PREPARED_BYTES, MatrixSource, Plan, Prepared, Strategy};
 
 /// The CPU: the threads of the current rayon pool. It keeps nothing between products.
 ///
@@ -96,7 +96,19 @@ impl PreparedMatrix for CpuMatrix {
 
 /// Bytes of a prepared matrix.
 fn matrix_bytes(plan: &Plan) -> u64 {
-    plan.algorithm().costs().matrix_bytes * plan.choice().matrix_parts.len() as u64
+    plan.algorithm().costs().matrix_bytes * plan.choice().matrix_parts.len() as u64 + scratch_bytes(plan)
+}
+
+/// Bytes of the tables and the scratch memory that a plan with slots keeps: 12 polynomials were measured at N = 4096.
+fn scratch_bytes(plan: &Plan) -> u64 {
+    const POLYNOMIALS: usize = 16;
+    let context = plan.context();
+    match plan.strategy() {
+        Strategy::Diagonal | Strategy::RotateAndSum => {
+            (POLYNOMIALS * context.chain().limbs().len() * context.n() * 8) as u64
+        }
+        _ => 0,
+    }
 }
 
 /// Row tile `tile` in the form in which it multiplies, part by part.
