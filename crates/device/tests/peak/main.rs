@@ -111,5 +111,5 @@ fn handlers_state_the_memory_that_they_take() {
         Arc::new(ciphermill_bigint::CpuEngine::current()),
         ciphermill_paillier::SizePolicy::Standard,
     );
-    key("Paillier, 2048 bits", &handler, &[(register("16:0:0"), secret.public_key().to_bytes())]);
+    key("Paillier, 2048 bits", &handler, &[(register("16:0:1"), secret.public_key().to_bytes())]);
 }
