@@ -98,7 +98,7 @@ impl ParameterSet {
     pub fn log2_p_lookup(&self, range: &MessageRange, variance: f64, choice: KeyOrder) -> f64 {
         let phase = noise::phase_index_variance(self, choice, variance);
         // A place narrower than a phase index, or noise without a bound, is always missed.
-        let p = noise::log2_p_table(&range.encoding(), self.polynomial_size, phase);
+        let p = noise::log2_p_lookup(self, &range.encoding(), phase);
         if p.is_nan() { 0.0 } else { p.min(0.0) }
     }
 
