@@ -20,15 +20,21 @@ pub(super) const ESTIMATES: &[Estimate] = &[
     Estimate { dimension: 668, torus: TorusWidth::U32, log2_std: -13.9701, bits: 131.96 },
     Estimate { dimension: 736, torus: TorusWidth::U32, log2_std: -15.6628, bits: 131.74 },
     Estimate { dimension: 748, torus: TorusWidth::U32, log2_std: -15.9615, bits: 131.98 },
+    Estimate { dimension: 750, torus: TorusWidth::U32, log2_std: -16.0112, bits: 131.49 },
     Estimate { dimension: 784, torus: TorusWidth::U32, log2_std: -16.8576, bits: 132.04 },
     Estimate { dimension: 788, torus: TorusWidth::U32, log2_std: -16.9571, bits: 131.70 },
     Estimate { dimension: 800, torus: TorusWidth::U32, log2_std: -19.0000, bits: 121.70 },
     Estimate { dimension: 836, torus: TorusWidth::U32, log2_std: -18.1519, bits: 131.77 },
     Estimate { dimension: 858, torus: TorusWidth::U32, log2_std: -18.6995, bits: 132.02 },
     Estimate { dimension: 860, torus: TorusWidth::U32, log2_std: -19.0000, bits: 130.50 },
+    Estimate { dimension: 884, torus: TorusWidth::U32, log2_std: -19.3467, bits: 132.03 },
     Estimate { dimension: 888, torus: TorusWidth::U32, log2_std: -19.4463, bits: 132.20 },
+    Estimate { dimension: 898, torus: TorusWidth::U32, log2_std: -19.6952, bits: 132.19 },
     Estimate { dimension: 904, torus: TorusWidth::U32, log2_std: -19.8445, bits: 132.22 },
+    Estimate { dimension: 930, torus: TorusWidth::U32, log2_std: -20.4917, bits: 131.74 },
+    Estimate { dimension: 972, torus: TorusWidth::U32, log2_std: -21.5371, bits: 131.78 },
     Estimate { dimension: 978, torus: TorusWidth::U32, log2_std: -21.6865, bits: 131.82 },
+    Estimate { dimension: 1048, torus: TorusWidth::U32, log2_std: -23.4289, bits: 132.22 },
     Estimate { dimension: 1536, torus: TorusWidth::U64, log2_std: -35.5759, bits: 132.77 },
     Estimate { dimension: 2048, torus: TorusWidth::U64, log2_std: -48.3204, bits: 132.92 },
     Estimate { dimension: 4096, torus: TorusWidth::U64, log2_std: -62.0000, bits: 218.39 },
@@ -70,7 +76,7 @@ mod tests {
                 *used |= e.dimension == dimension && e.torus == torus && e.log2_std == log2_std;
             }
         }
-        assert_eq!(rows, 52, "thirteen sets, two problems each, two cost models");
+        assert_eq!(rows, 76, "nineteen sets, two problems each, two cost models");
         assert!(used.iter().all(|&u| u), "a row of the table is not on record");
     }
 }
