@@ -298,21 +298,23 @@ impl Opens {
     }
 
     /// Keeps an object for a host; gives its number, at least 1, or `None` when there is no room. The hosts of one account
-    /// leave some to others, except for a single object, which may be larger than their share.
+    /// leave some to others, unless it is their only one.
     pub(super) fn insert(&self, content: Arc<Content>, caller: &Arc<Caller>) -> Option<u64> {
         let mut table = locked(&self.table);
         let (last, opens) = &mut *table;
         self.prune(opens);
-        let room = |of: &dyn Fn(&Open) -> bool, most: u64, most_bytes: u64| {
-            let held: Vec<_> = opens.values().filter(|open| of(open)).map(|open| open.content.memory()).collect();
-            let bytes = held.iter().fold(content.memory(), |sum, bytes| sum.saturating_add(*bytes));
-            (held.len() as u64) < most && bytes <= most_bytes
+        let held = |of: &dyn Fn(&Open) -> bool| {
+            let memory = opens.values().filter(|open| of(open)).map(|open| open.content.memory());
+            memory.fold((0, 0u64), |(count, bytes), more| (count + 1, bytes.saturating_add(more)))
+        };
+        let fits = |(count, bytes): (u64, u64), most: u64, most_bytes: u64| {
+            count < most && bytes.saturating_add(content.memory()) <= most_bytes
         };
         let (most, most_bytes) = (self.most as u64, self.most_bytes);
-        let of_account = |open: &Open| open.caller.account == caller.account;
-        let has_others = opens.values().any(of_account);
-        let within_share = || room(&of_account, share_of(most), share_of(most_bytes));
-        if !room(&|_| true, most, most_bytes) || (has_others && !within_share()) {
+        let own = held(&|open| open.caller.account == caller.account);
+        // One object may have all that there is.
+        let own_fits = own.0 == 0 || fits(own, share_of(most), share_of(most_bytes));
+        if !own_fits || !fits(held(&|_| true), most, most_bytes) {
             return None;
         }
         *last += 1;

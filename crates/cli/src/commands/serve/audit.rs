@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -158,23 +158,26 @@ struct Shared {
     failures: AtomicU64,
 }
 
+/// A line, and the number of entries left out before it.
+struct Entry {
+    before: u64,
+    line: Vec<u8>,
+}
+
 /// The sink of the namespaces.
 #[derive(Debug)]
 struct Sink {
     shared: Arc<Shared>,
-    entries: SyncSender<Vec<u8>>,
+    entries: SyncSender<Entry>,
 }
 
 impl AuditSink for Sink {
     fn record(&self, event: &AuditEvent<'_>) {
         let passes = self.shared.rate.lock().unwrap_or_else(PoisonError::into_inner).pass(Instant::now());
-        let sent = passes
-            && match self.entries.try_send(Line::of(event).bytes()) {
-                Ok(()) => true,
-                Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => false,
-            };
-        if !sent {
-            self.shared.left_out.fetch_add(1, Ordering::Relaxed);
+        let before = if passes { self.shared.left_out.swap(0, Ordering::Relaxed) } else { 0 };
+        let send = || self.entries.try_send(Entry { before, line: Line::of(event).bytes() });
+        if !passes || send().is_err() {
+            self.shared.left_out.fetch_add(before + 1, Ordering::Relaxed);
             self.shared.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -254,23 +257,28 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, queue: &Receiver<Vec<u8>>) {
+    fn run(mut self, queue: &Receiver<Entry>) {
         loop {
             match queue.recv_timeout(PAUSE) {
-                Ok(entry) => {
-                    self.report_left_out();
-                    self.write(&entry);
+                Ok(Entry { before, line }) => {
+                    self.report_left_out(before);
+                    self.write(&line);
                 }
-                Err(RecvTimeoutError::Timeout) => self.report_left_out(),
-                Err(RecvTimeoutError::Disconnected) => return self.report_left_out(),
+                Err(RecvTimeoutError::Timeout) => self.report_rest(),
+                Err(RecvTimeoutError::Disconnected) => return self.report_rest(),
             }
         }
     }
 
-    fn report_left_out(&mut self) {
-        match self.shared.left_out.swap(0, Ordering::Relaxed) {
-            0 => {}
-            entries => self.write(&Line::left_out(entries).bytes()),
+    /// Reports entries left out that no entry has followed.
+    fn report_rest(&mut self) {
+        let entries = self.shared.left_out.swap(0, Ordering::Relaxed);
+        self.report_left_out(entries);
+    }
+
+    fn report_left_out(&mut self, entries: u64) {
+        if entries > 0 {
+            self.write(&Line::left_out(entries).bytes());
         }
     }
 
