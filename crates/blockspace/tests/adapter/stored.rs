@@ -1,8 +1,8 @@
 //! Stored files of an earlier version open and hold the same blocks, labels and objects.
 //!
-//! `tests/fixtures/namespace` holds the files of a namespace written by the code of commit 2dbc0c0: objects, an object
-//! with a block missing, plain blocks, zeros, an armed object with a program. The last writes are in the log of the block
-//! file only, so opening it replays them. To write such files with the present code:
+//! `tests/fixtures` has the files of a namespace for each format version of the object store: objects, an object with a
+//! block missing, plain blocks, zeros, an armed object with a program. The last writes are in the log of the block file
+//! only, so opening it replays them. To write such files with the present code:
 //!
 //! ```text
 //! CIPHERMILL_WRITE_FIXTURE=/some/empty/directory cargo test -p ciphermill-blockspace --test adapter stored
@@ -103,12 +103,21 @@ fn check(directory: &Path, expected: &str) {
     assert_eq!(bench.device.spaces(), [SpaceId(0), NAMESPACE]);
 }
 
+fn check_fixture(name: &str, files: &[&str]) {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    let directory = tempfile::tempdir().expect("a directory");
+    image::unpack(&fixture, files, directory.path());
+    check(directory.path(), &fs::read_to_string(fixture.join("blocks.txt")).expect("a listing"));
+}
+
 #[test]
 fn the_stored_fixture_opens_with_the_same_bits() {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/namespace");
-    let directory = tempfile::tempdir().expect("a directory");
-    image::unpack(&fixture, &EARLIER_FILES, directory.path());
-    check(directory.path(), &fs::read_to_string(fixture.join("blocks.txt")).expect("a listing"));
+    check_fixture("namespace-2", &FILES);
+}
+
+#[test]
+fn the_stored_fixture_of_version_1_opens_with_the_same_bits() {
+    check_fixture("namespace", &EARLIER_FILES);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Stored files of an earlier version open, hold the same bits, and compute the same results.
 //!
 //! `tests/fixtures` has a store for each format version, with small keys and operands of all three schemes, the results of
-//! one program each, and the clients' secret keys: `store` of version 1, written by the code of commit 2dbc0c0. To write
-//! such a store with the present code, for a new fixture after a deliberate change of format:
+//! one program each, and the clients' secret keys: `store` of version 1, `store-2` of version 2. To write such a store with
+//! the present code, for a new fixture after a deliberate change of format:
 //!
 //! ```text
 //! CIPHERMILL_WRITE_FIXTURE=/some/empty/directory cargo test -p ciphermill-device --test stored
@@ -22,7 +22,13 @@ use ciphermill_math::Isa;
 use ciphermill_paillier::{CiphertextVector, SizePolicy};
 use ciphermill_program::{Bindings, Program, VrId, assemble};
 use ciphermill_tfhe::{Ciphertext, ClientKey};
-use std::{fmt::Write as _, fs, io::Read, path::Path, sync::Arc};
+use std::{
+    fmt::Write as _,
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 const FILES: [&str; 4] = ["data", "objects.redb", "log", "swap"];
 /// Those of version 1.
@@ -143,9 +149,20 @@ fn check(directory: &Path, keys: &Path, assume_range: bool) {
     assert_eq!(secret.decrypt(&vector).expect("plaintexts").to_i128().expect("small"), expected);
 }
 
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
 #[test]
 fn the_stored_fixture_opens_with_the_same_bits() {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store");
+    let directory = tempfile::tempdir().expect("a directory");
+    image::unpack(&fixture("store-2"), &FILES, directory.path());
+    check(directory.path(), &fixture("store-2"), false);
+}
+
+#[test]
+fn the_stored_fixture_of_version_1_opens_with_the_same_bits() {
+    let fixture = fixture("store");
     let directory = tempfile::tempdir().expect("a directory");
     image::unpack(&fixture, &EARLIER_FILES, directory.path());
     // Its ciphertexts and test vectors state no ranges: a bootstrap is refused unless they are assumed.
