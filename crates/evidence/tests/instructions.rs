@@ -65,9 +65,10 @@ unsafe impl GlobalAlloc for Bump {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         static ARENA: OnceLock<usize> = OnceLock::new();
         let arena = *ARENA.get_or_init(|| {
-            let layout = Layout::from_size_align(ARENA_BYTES, 4096).expect("a whole number of pages");
+            // Of this small alignment, the pages come from the kernel as zeros; of a larger one, all would be written.
+            let layout = Layout::from_size_align(ARENA_BYTES + 4096, 16).expect("far below the bound of sizes");
             // SAFETY: the size is not 0.
-            unsafe { System.alloc_zeroed(layout) as usize }
+            (unsafe { System.alloc_zeroed(layout) } as usize).next_multiple_of(4096)
         });
         // Whole cache lines, so that copies begin alike.
         let size = layout.size().next_multiple_of(4096.min(64.max(layout.align())));
