@@ -70,6 +70,10 @@ hw-coverage: ## count lines and toggles that the tests of the RTL reach; write h
 fuzz: ## run the fuzz targets (FUZZ_SECONDS=60 each, FUZZ_TARGETS=…, SANITIZER=address)
 	@scripts/fuzz.sh
 
+mutants: ## make small faults in the code, one at a time; a test must find each (AREAS="store nvme …", all by default)
+	@scripts/setup.sh mutants
+	.venv/bin/python scripts/mutants.py $(AREAS)
+
 sbom: ## list the packages of the binary in target/sbom, in the format CycloneDX, and validate the list
 	@scripts/setup.sh sbom
 	.tools/sbom/bin/python scripts/sbom.py

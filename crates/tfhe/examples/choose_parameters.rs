@@ -50,10 +50,14 @@ fn print_properties(set: &ParameterSet) {
     let width = set.torus.bytes();
     let bodies = n * (k + 1) * set.pbs.level_count.0 * size * width;
     let rows = k * size * set.ks.level_count.0;
-    let choice = |choice| noise::log2_p_fail(set, choice, set.message_bits, set.max_norm2);
+    let choice = |choice| {
+        let log2 = noise::log2_p_fail(set, choice, set.message_bits, set.max_norm2);
+        // The model has not been checked further down.
+        if log2 < -128.0 { "< -128".to_owned() } else { format!("{log2:.1}") }
+    };
     let sd = |choice| 0.5 * noise::bootstrap_variance(set, choice, Backend::Fft).log2();
     println!(
-        "| `{}` | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {} / {} | {} / {} | {} | {} |",
+        "| `{}` | {:.1} | {} | {} | {:.1} | {:.1} | {} / {} | {} / {} | {} | {} |",
         set.name,
         set.security().bits,
         choice(KeyOrder::Big),
