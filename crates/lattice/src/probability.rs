@@ -1,5 +1,6 @@
 //! Failure probabilities for people.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 /// log2 of the smallest probability that is printed as a number. Below, the model's figure says nothing: no measurement
@@ -26,7 +27,8 @@ pub struct ModelProbability {
 
 impl fmt::Display for ModelProbability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.log2 >= SMALLEST_LOG2 {
+        // Written so that what is not a number is not small.
+        if !matches!(self.log2.partial_cmp(&SMALLEST_LOG2), Some(Ordering::Less)) {
             return write!(f, "2^{:.1}", self.log2);
         }
         let model = if f.alternate() { "" } else { " (model: independent Gaussian noise)" };

@@ -1,9 +1,10 @@
 //! The judgement of results: bounds after a bootstrap, and failure probabilities by the [noise model](crate::noise).
 
 use crate::backend::Backend;
-use crate::bounds::{Bounds, TableEncodings};
+use crate::bounds::{Bounds, TableEncodings, computed};
 use crate::ciphertext::TestVector;
 use crate::noise;
+use crate::noise_sum::{NoiseName, NoiseSum};
 use crate::parameters::{KeyOrder, NVME_TFHE_128, NVME_TFHE_PAPER, NVME_TFHE_PAPER_U32, ParameterSet, SecurityPolicy};
 use crate::range::{MessageRange, RangeError};
 use crate::table::Table;
@@ -74,13 +75,65 @@ impl ParameterSet {
     pub(crate) fn keyswitch_bounds(&self, input: &Bounds) -> Bounds {
         let raised = input.at_least(noise::fresh_variance(self, KeyOrder::Big));
         let variance = raised.variance().unwrap_or(f64::INFINITY) + noise::keyswitch_variance(self);
-        raised.at_least(variance)
+        raised.at_least(computed(variance))
     }
 
     /// Bounds with the variance of a bootstrap's result, by the noisier back end, and no range.
     fn bootstrapped(&self, choice: KeyOrder) -> Bounds {
+        Bounds::UNSTATED.at_least(self.bootstrapped_variance(choice))
+    }
+
+    fn bootstrapped_variance(&self, choice: KeyOrder) -> f64 {
         let variance = noise::bootstrap_variance(self, choice, Backend::Fft);
-        Bounds::UNSTATED.at_least(variance.max(noise::fresh_variance(self, choice)))
+        variance.max(noise::fresh_variance(self, choice))
+    }
+
+    /// The noise of a bootstrap's result named `name`. It depends on no other noise, except that all results of the small
+    /// order share the bias of the key switch.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let [one, two] = ["one", "two"].map(|name| parameters.bootstrapped_noise(NoiseName::of(&name), KeyOrder::Small));
+    /// assert!(one.sub(&two).variance() < one.add(&two).variance());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn bootstrapped_noise(&self, name: NoiseName, choice: KeyOrder) -> NoiseSum {
+        let variance = self.bootstrapped_variance(choice);
+        match choice {
+            KeyOrder::Big => NoiseSum::independent(name, variance),
+            KeyOrder::Small => {
+                let bias = noise::keyswitch_bias(self);
+                NoiseSum::independent(name, variance - bias).with(NoiseName::of(&"the bias of the key switch"), bias)
+            }
+        }
+    }
+
+    /// The noise of a ciphertext named `name` that states this variance. A fresh encryption and a bootstrap's result state
+    /// exactly the variance of such, which no other result does ([`computed`](crate::bounds::computed)). Everything else
+    /// may depend on any other ciphertext.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let variance = noise::fresh_variance(&parameters, KeyOrder::Big);
+    /// let [x, y] = ["x", "y"].map(|name| parameters.stated_noise(NoiseName::of(&name), variance, KeyOrder::Big));
+    /// assert_eq!(x.add(&y).variance(), 2.0 * variance);
+    /// let sum = parameters.stated_noise(NoiseName::of(&"z"), 2.0 * variance, KeyOrder::Big);
+    /// assert!(sum.add(&x).variance() > 3.1 * variance);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn stated_noise(&self, name: NoiseName, variance: f64, choice: KeyOrder) -> NoiseSum {
+        let fresh = noise::fresh_variance(self, choice);
+        if variance <= fresh {
+            NoiseSum::independent(name, fresh)
+        } else if variance == self.bootstrapped_variance(choice) {
+            self.bootstrapped_noise(name, choice)
+        } else {
+            NoiseSum::dependent(name, variance)
+        }
     }
 
     /// log2 of the probability that a bootstrap of a ciphertext with this variance looks up another message than its own
@@ -191,7 +244,7 @@ mod tests {
         let (fresh, added) = (noise::fresh_variance(&set, KeyOrder::Big), noise::keyswitch_variance(&set));
         for (given, counted) in [(0.0, fresh), (1e-3, 1e-3)] {
             let bounds = set.keyswitch_bounds(&Bounds::UNSTATED.at_least(given));
-            assert_eq!(bounds.variance(), Some(counted + added));
+            assert_eq!(bounds.variance(), Some(computed(counted + added)));
         }
         assert_eq!(set.keyswitch_bounds(&Bounds::UNKNOWN), Bounds::UNKNOWN);
     }

@@ -258,6 +258,21 @@ fn keyswitch_variance_of(spec: &ParameterSpec, weights: &KeyWeights) -> f64 {
     keyswitch_noise(spec) + weights.big * rounding(bits(spec.ks), ulp2(spec.torus)) + rounding(32, ulp2(spec.torus))
 }
 
+/// The part of [`keyswitch_variance`] that all ciphertexts switched by one key share: digits have the mean −1/2, and times
+/// the noise of the rows that is a constant of the key. In a sum of m such ciphertexts it grows by m².
+///
+/// # Example
+/// ```
+#[doc = include_str!("example.txt")]
+/// let (shared, all) = (noise::keyswitch_bias(&parameters), noise::keyswitch_variance(&parameters));
+/// assert!(shared > 0.0 && shared < all / 2.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn keyswitch_bias(spec: &ParameterSpec) -> f64 {
+    let rows = spec.big_lwe_dimension().0 * spec.ks.level_count.0;
+    0.25 * rows as f64 * noise_variance(spec.lwe_noise, TorusWidth::U32)
+}
+
 /// Variance of kN·t digits times the noise of the key-switching key.
 fn keyswitch_noise(spec: &ParameterSpec) -> f64 {
     let rows = spec.big_lwe_dimension().0 * spec.ks.level_count.0;

@@ -148,7 +148,7 @@ impl MessageRange {
     }
 
     /// An encoding with these places. It reads every message of the range back; with more than [`MAX_LEVELS`] places,
-    /// those of half of the torus.
+    /// as many of them as half of the torus has room for, with zero.
     ///
     /// # Example
     /// ```
@@ -163,7 +163,7 @@ impl MessageRange {
         let whole = Encoding::new(min, min + places as i64 - 1, false);
         // Beyond the most levels, encodings have a padding bit and an even number of places.
         let half = places as i64 / 2;
-        let low = min.max(self.max().max(0) - half + 1);
+        let low = min.max(self.max().max(0) - half + 1).min(0);
         whole.or_else(|_| Encoding::new(low, low + half - 1, true)).expect("at most MAX_PLACES places")
     }
 
@@ -268,6 +268,10 @@ mod tests {
         assert_eq!(range.places(), MAX_PLACES);
         assert_eq!(range.encoding().places(), MAX_PLACES);
         assert_eq!(range.scale(-1).expect("as many places").encoding().decode(u64::MAX), Ok(0));
+        let doubled = range.scale(2).expect("as many places");
+        assert_eq!((doubled.encoding().min(), doubled.encoding().places()), (0, MAX_PLACES));
+        let below = MessageRange::new(MAX_PLACES, 1 - MAX_PLACES as i64, 0).expect("all places");
+        assert_eq!(below.encoding().decode(0u64), Ok(0));
         assert_eq!(MessageRange::new(MAX_PLACES + 1, 0, 0), Err(RangeError::PlaceCount { given: MAX_PLACES + 1 }));
         assert!(range.scale(i32::MIN).is_err());
     }

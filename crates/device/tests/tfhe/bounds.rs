@@ -143,7 +143,13 @@ fn a_check_reports_the_failure_of_every_output() {
         let checked = space.check(&xy(x_of(KEY), y_of(KEY))).expect("accepted");
         let [output] = &checked.outputs[..] else { panic!("one output") };
         let log2 = output.log2_p_fail.expect("known");
-        assert!((log2 - keys.product.log2_p_fail()).abs() < 1e-6, "{choice}: {log2}, {}", keys.product.log2_p_fail());
+        let excess = log2 - keys.product.log2_p_fail();
+        match choice {
+            KeyOrder::Big => assert!(excess.abs() < 1e-6, "{log2}: {excess}"),
+            // The bias of the key switch, which the model of the product counts twice, cancels in the difference. The look-ups
+            // fail more often than that decryption.
+            KeyOrder::Small => assert!((-1.0..1e-6).contains(&excess), "{log2}: {excess}"),
+        }
         assert!(log2 <= quarter_square::DEFAULT_LOG2_P_FAIL && checked.limit == -64.0);
         // An object that no instruction changed is as right as it was.
         let checked = space.check(&program("mov 3:0:9, 3:0:2\nreturn 3:0:9")).expect("accepted");
@@ -178,6 +184,65 @@ fn bounds_survive_move_push_pop_and_paging() {
         let ratio = bounds.variance().expect("stated") / (6.0 * fresh);
         assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
     }
+}
+
+/// The noise of a sum depends on the origin of its operands: x + x has that of 2x, however it is written.
+#[test]
+fn sums_of_one_ciphertext_have_the_noise_of_its_multiple() {
+    let (_device, space, keys) = bench(DeviceConfig::in_memory());
+    let variance = |source: &str| run(&space, source).bounds().variance().expect("stated");
+    let fresh = noise::fresh_variance(keys.client.parameters(), CHOICE);
+    let bootstrapped = noise::bootstrap_variance(keys.client.parameters(), CHOICE, ciphermill_tfhe::Backend::Fft);
+    let x = known(&keys, 0);
+    store(&space, "3:0:2", &x);
+    store(
+        &space,
+        "3:0:3",
+        &keys.client.encrypt_in(&x.bounds().range().expect("known"), 0, CHOICE, &mut rng(6)).expect("in range"),
+    );
+    store(&space, "3:0:4", &x);
+    let twice = "bootstrap 1:0:0, 3:0:2\nbootstrap 1:0:0, 3:0:4\nhomadd 3:0:2, 3:0:4\nreturn 3:0:2";
+    let two = twice.replace("3:0:4", "3:0:3");
+    for (source, expected) in [
+        ("homadd 3:0:2, 3:0:2\nreturn 3:0:2", 4.0 * fresh),
+        ("homadd 3:0:2, 3:0:3\nreturn 3:0:2", 2.0 * fresh),
+        ("mov 3:0:7, 3:0:2\nhomadd 3:0:7, 3:0:3\nhomadd 3:0:7, 3:0:2\nreturn 3:0:7", 5.0 * fresh),
+        // The same words in another register.
+        ("homadd 3:0:2, 3:0:4\nreturn 3:0:2", 4.0 * fresh),
+        (twice, 4.0 * bootstrapped),
+        (&two, 2.0 * bootstrapped),
+    ] {
+        let ratio = variance(source) / expected;
+        assert!((ratio - 1.0).abs() < 1e-9, "{source}: {ratio}");
+    }
+    let doublings = |count: usize| "homadd 3:0:2, 3:0:2\n".repeat(count) + "return 3:0:2";
+    let ratio = variance(&doublings(9)) / variance("homintmult 3:0:2, 512\nreturn 3:0:2");
+    assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
+    // 81 of them were once accepted.
+    let cause = refusal(&space, &program(&doublings(81)));
+    assert!(matches!(cause, RunError::FailureTooLikely { .. }), "{cause}");
+}
+
+/// The origin of a stored result is not known any more: it may depend on every other object.
+#[test]
+fn stored_results_count_as_dependent() {
+    let (_device, space, keys) = bench(DeviceConfig::in_memory());
+    let fresh = noise::fresh_variance(keys.client.parameters(), CHOICE);
+    store(&space, "3:0:2", &known(&keys, 0));
+    for (source, true_factor) in
+        [("homintmult 3:0:2, -1\nreturn 3:0:2", -1.0f64), ("homintmult 3:0:2, 3\nreturn 3:0:2", 3.0)]
+    {
+        store(&space, "3:0:5", &run(&space, source));
+        for (operation, sign) in [("homadd", 1.0), ("homsub", -1.0)] {
+            let bounds = run(&space, &format!("{operation} 3:0:5, 3:0:2\nreturn 3:0:5")).bounds();
+            let (stated, true_variance) = (bounds.variance().expect("stated"), fresh * (true_factor + sign).powi(2));
+            assert!(stated >= true_variance, "{source}, {operation}: {stated} {true_variance}");
+        }
+    }
+    // A copy, which no instruction has changed, has the name of its origin.
+    store(&space, "3:0:6", &run(&space, "mov 3:0:9, 3:0:2\nreturn 3:0:9"));
+    let sum = run(&space, "homadd 3:0:6, 3:0:2\nreturn 3:0:6").bounds().variance().expect("stated");
+    assert!((sum / (4.0 * fresh) - 1.0).abs() < 1e-9, "{sum}");
 }
 
 /// A client cannot claim less noise than that of a fresh encryption, and more counts.

@@ -5,7 +5,8 @@ use ciphermill_tfhe::ggsw::GgswCiphertext;
 use ciphermill_tfhe::glwe::GlweCiphertext;
 use ciphermill_tfhe::server_key::{KeyHeader, validate_key};
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, KeyKind, ParameterSet, SecurityPolicy, ServerKey, TestVector, TfheError, serial,
+    Backend, Ciphertext, ClientKey, KeyKind, ParameterSet, SecurityPolicy, ServerKey, TestVector, TfheError, judgement,
+    serial,
 };
 use ciphermill_wire::{Kind, seal};
 
@@ -42,7 +43,7 @@ fn reads(kind: Kind, body: &[u8], whole: &[u8], read: Reader) -> bool {
 pub fn tfhe_objects(data: &[u8]) -> bool {
     let readers: [(Kind, Reader); 7] = [
         (serial::PARAMETER_SET, |b| ParameterSet::from_bytes(b, INSECURE).map(|p| p.to_bytes())),
-        (serial::CIPHERTEXT, |b| Ciphertext::from_bytes(b).map(|c| c.to_bytes())),
+        (serial::CIPHERTEXT, |b| Ciphertext::from_bytes(b).inspect(judge).map(|c| c.to_bytes())),
         (serial::GLWE, |b| TestVector::from_bytes(b).map(|v| v.to_bytes())),
         (serial::GLWE, |b| GlweCiphertext::<u32>::from_bytes(b).map(|g| g.to_bytes())),
         (serial::GLWE, |b| GlweCiphertext::<u64>::from_bytes(b).map(|g| g.to_bytes())),
@@ -51,6 +52,17 @@ pub fn tfhe_objects(data: &[u8]) -> bool {
     ];
     // Not `any`: every reader sees every input.
     readers.into_iter().fold(false, |any, (kind, read)| reads(kind, data, data, read) || any)
+}
+
+/// Every accepted label of a ciphertext can be judged and computed with.
+fn judge(ciphertext: &Ciphertext) {
+    let bounds = ciphertext.bounds();
+    let derived = [1, -1, 2, i32::MIN].map(|factor| bounds.scale(factor));
+    for bounds in [bounds, bounds.add(&bounds), bounds.sub(&bounds)].into_iter().chain(derived) {
+        let Some(range) = bounds.range() else { continue };
+        let log2 = judgement::log2_p_output(&range, bounds.variance().unwrap_or(0.0));
+        assert!(log2 <= 0.0, "{bounds:?}: {log2}");
+    }
 }
 
 /// Bytes as secret keys; returns whether they are some.

@@ -36,7 +36,7 @@ impl Model {
     pub(super) fn output(&self, order: KeyOrder) -> Prediction {
         let keyswitch = match order {
             KeyOrder::Big => [0.0, 0.0],
-            KeyOrder::Small => [noise::keyswitch_variance(&self.spec), self.keyswitch_bias()],
+            KeyOrder::Small => [noise::keyswitch_variance(&self.spec), noise::keyswitch_bias(&self.spec)],
         };
         self.prediction(self.rotation + keyswitch[0], keyswitch[1])
     }
@@ -49,16 +49,10 @@ impl Model {
         let whole = if switch == ModulusSwitch::Centred { 1.0 / (12.0 * steps * steps) } else { 0.0 };
         let output = self.output(order);
         let bias = match order {
-            KeyOrder::Big => self.keyswitch_bias(),
+            KeyOrder::Big => noise::keyswitch_bias(&self.spec),
             KeyOrder::Small => 4.0 * output.bias,
         };
         self.prediction(noise::phase_index_variance(&spec, order, 4.0 * output.variance) + whole, bias)
-    }
-
-    /// Squared bias of a key switch: kN·t digits of mean −1/2 times noise.
-    fn keyswitch_bias(&self) -> f64 {
-        let rows = self.spec.big_lwe_dimension().0 * self.spec.ks.level_count.0;
-        0.25 * rows as f64 * noise::fresh_variance(&self.spec, KeyOrder::Small)
     }
 
     /// The number of ones in the small key has the relative standard deviation 1/√n, and no part of the variance depends

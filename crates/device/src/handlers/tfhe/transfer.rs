@@ -1,22 +1,25 @@
 //! TFHE's transfer functions: ranges of messages and bounds on noise, from the operands of an instruction to its result.
 
 use ciphermill_program::{Effect, Fact, Facts, Instruction, LogProbability, Operands, VrId};
+use ciphermill_tfhe::ciphertext::LweElements;
 use ciphermill_tfhe::judgement::log2_p_output;
-use ciphermill_tfhe::noise::fresh_variance;
 use ciphermill_tfhe::serial::BOUNDS_LEN;
 use ciphermill_tfhe::{
-    Bounds, Ciphertext, Encoding, KeyOrder, MessageRange, ParameterSet, RangeError, Table, TestVector, TfheError,
+    Bounds, Ciphertext, Encoding, KeyOrder, MessageRange, NoiseName, NoiseSum, ParameterSet, RangeError, Table,
+    TestVector, TestVectorElements, TfheError,
 };
 
 use super::super::downcast;
 use super::{Shape, TV, opcode};
 use crate::handler::{HandlerError, Premises};
 
-/// The statements of a ciphertext.
+/// The statements of a stored ciphertext.
 #[derive(Clone, Copy, Debug)]
 struct Stated {
     bounds: Bounds,
     choice: KeyOrder,
+    /// By its words, so that copies have one name.
+    name: NoiseName,
 }
 
 impl Fact for Stated {
@@ -25,23 +28,53 @@ impl Fact for Stated {
     }
 }
 
+/// The knowledge about a ciphertext in a program.
+#[derive(Clone, Debug)]
+struct Known {
+    range: Option<MessageRange>,
+    noise: NoiseSum,
+    choice: KeyOrder,
+}
+
+impl Fact for Known {
+    fn memory_bytes(&self) -> u64 {
+        size_of::<Self>() as u64 + self.noise.memory_bytes()
+    }
+}
+
 /// The table of a test vector, if it states its encodings.
 #[derive(Debug)]
-struct Tabulated(Option<Table>);
+struct Tabulated {
+    table: Option<Table>,
+    /// By its coefficients.
+    name: NoiseName,
+}
 
 impl Fact for Tabulated {
     fn memory_bytes(&self) -> u64 {
-        size_of::<Self>() as u64 + self.0.as_ref().map_or(0, Table::memory_bytes)
+        size_of::<Self>() as u64 + self.table.as_ref().map_or(0, Table::memory_bytes)
     }
 }
 
 /// The facts of a test vector or ciphertext.
 pub(super) fn facts(id: VrId, bytes: &[u8]) -> Result<Facts, TfheError> {
     if id.type_code == TV {
-        return Ok(Facts::new(Tabulated(Table::of(&TestVector::from_bytes(bytes)?)?)));
+        let vector = TestVector::from_bytes(bytes)?;
+        return Ok(Facts::new(Tabulated { table: Table::of(&vector)?, name: vector_name(&vector) }));
     }
     let ciphertext = Ciphertext::from_bytes(bytes)?;
-    Ok(Facts::new(Stated { bounds: ciphertext.bounds(), choice: ciphertext.choice() }))
+    let name = match ciphertext.elements() {
+        LweElements::U32(lwe) => NoiseName::of(&lwe.elements()),
+        LweElements::U64(lwe) => NoiseName::of(&lwe.elements()),
+    };
+    Ok(Facts::new(Stated { bounds: ciphertext.bounds(), choice: ciphertext.choice(), name }))
+}
+
+fn vector_name(vector: &TestVector) -> NoiseName {
+    match vector.elements() {
+        TestVectorElements::U32(body) => NoiseName::of(&body.coefficients()),
+        TestVectorElements::U64(body) => NoiseName::of(&body.coefficients()),
+    }
 }
 
 /// The size of a ciphertext in the newest version of its format.
@@ -54,7 +87,11 @@ pub(super) fn newest_size(facts: &Facts, size: u64) -> u64 {
 
 /// The bounds that a result states.
 pub(super) fn result_bounds(facts: &Facts) -> Bounds {
-    facts.get().map_or(Bounds::UNKNOWN, |Stated { bounds, .. }| *bounds)
+    if let Some(Stated { bounds, .. }) = facts.get() {
+        return *bounds;
+    }
+    let Some(Known { range, noise, .. }) = facts.get() else { return Bounds::UNKNOWN };
+    Bounds::new(*range, noise.stated_variance()).unwrap_or(Bounds::UNKNOWN)
 }
 
 /// The rules under the premises of a run.
@@ -71,22 +108,21 @@ impl<'a> Rules<'a> {
 
     /// The facts of the result, and the probability that a bootstrap looks up another message.
     pub(super) fn effect(&self, instruction: &Instruction, operands: &[Facts]) -> Result<Effect, HandlerError> {
-        let exact = |stated| Effect { facts: Facts::new(stated), failure: LogProbability::NEVER };
+        let exact = |known: Known| Effect { facts: Facts::new(known), failure: LogProbability::NEVER };
         match (instruction.opcode(), instruction.operands(), operands) {
             (opcode::BOOTSTRAP, Operands::Two(tv, n), [table, input]) => {
-                let table = table.get().and_then(|Tabulated(table)| table.as_ref());
-                self.bootstrap((tv, table), (n, self.stated(input)))
+                self.bootstrap((tv, table.get()), (n, self.known(input)))
             }
             (opcode::HOM_ADD, Operands::Two(n1, _), [lhs, rhs]) => {
-                self.linear(n1, (lhs, rhs), Bounds::add, MessageRange::add).map(exact)
+                self.linear(n1, (lhs, rhs), NoiseSum::add, MessageRange::add).map(exact)
             }
             (opcode::HOM_SUB, Operands::Two(n1, _), [lhs, rhs]) => {
-                self.linear(n1, (lhs, rhs), Bounds::sub, MessageRange::sub).map(exact)
+                self.linear(n1, (lhs, rhs), NoiseSum::sub, MessageRange::sub).map(exact)
             }
             (opcode::HOM_INT_MULT, Operands::Factor(n, factor), [input]) => {
-                let Stated { bounds, choice } = self.stated(input);
-                bounds.range().map(|range| range.scale(factor)).transpose().map_err(|error| outside(n, error))?;
-                Ok(exact(Stated { bounds: bounds.scale(factor), choice }))
+                let Known { range, noise, choice } = self.known(input);
+                let range = range.map(|range| range.scale(factor)).transpose().map_err(|error| outside(n, error))?;
+                Ok(exact(Known { range, noise: noise.scale(factor), choice }))
             }
             _ => Ok(Effect::default()),
         }
@@ -94,20 +130,28 @@ impl<'a> Rules<'a> {
 
     /// The probability that a ciphertext decrypts to another message.
     pub(super) fn output(&self, id: VrId, facts: &Facts) -> Result<LogProbability, HandlerError> {
-        let bounds = self.stated(facts).bounds;
-        let Some(range) = bounds.range().or_else(|| self.assumed()) else {
+        let Known { range, noise, .. } = self.known(facts);
+        let Some(range) = range.or_else(|| self.assumed()) else {
             return if self.assume_range { Ok(LogProbability::UNKNOWN) } else { Err(no_range(id)) };
         };
-        Ok(LogProbability::new(log2_p_output(&range, bounds.variance().unwrap_or(f64::INFINITY))))
+        Ok(LogProbability::new(log2_p_output(&range, noise.variance())))
     }
 
-    /// The statements of a ciphertext, with a variance of at least that of a fresh encryption. Without a stored key the parameter
-    /// set is not known, and the stated variance counts.
-    fn stated(&self, facts: &Facts) -> Stated {
-        let unknown = Stated { bounds: Bounds::UNKNOWN, choice: KeyOrder::Big };
-        let Stated { bounds, choice } = facts.get().copied().unwrap_or(unknown);
-        let raised = |parameters: &ParameterSet| bounds.at_least(fresh_variance(parameters, choice));
-        Stated { bounds: self.parameters.map_or(bounds, raised), choice }
+    /// The knowledge about a ciphertext. A stored one has a variance of at least that of a fresh encryption. Without a stored
+    /// key the parameter set is not known: the stated variance counts, and all operands may depend on each other.
+    fn known(&self, facts: &Facts) -> Known {
+        if let Some(known) = facts.get::<Known>() {
+            return known.clone();
+        }
+        let Some(Stated { bounds, choice, name }) = facts.get().copied() else {
+            let noise = NoiseSum::dependent(NoiseName::of(&"unknown"), f64::INFINITY);
+            return Known { range: None, noise, choice: KeyOrder::Big };
+        };
+        let noise = match (self.parameters, bounds.variance()) {
+            (Some(parameters), variance) => parameters.stated_noise(name, variance.unwrap_or(0.0), choice),
+            (None, variance) => NoiseSum::dependent(name, variance.unwrap_or(f64::INFINITY)),
+        };
+        Known { range: bounds.range(), noise, choice }
     }
 
     /// The range of the set's own messages, where ranges may be assumed.
@@ -120,33 +164,35 @@ impl<'a> Rules<'a> {
         &self,
         id: VrId,
         (lhs, rhs): (&Facts, &Facts),
-        bounds: impl Fn(&Bounds, &Bounds) -> Bounds,
+        noise: impl Fn(&NoiseSum, &NoiseSum) -> NoiseSum,
         range: impl Fn(&MessageRange, &MessageRange) -> Result<MessageRange, RangeError>,
-    ) -> Result<Stated, HandlerError> {
-        let (lhs, rhs) = (self.stated(lhs), self.stated(rhs));
-        let ranges = lhs.bounds.range().zip(rhs.bounds.range());
-        ranges.map(|(lhs, rhs)| range(&lhs, &rhs)).transpose().map_err(|error| outside(id, error))?;
-        Ok(Stated { bounds: bounds(&lhs.bounds, &rhs.bounds), choice: lhs.choice })
+    ) -> Result<Known, HandlerError> {
+        let (lhs, rhs) = (self.known(lhs), self.known(rhs));
+        let ranges = lhs.range.zip(rhs.range);
+        let range = ranges.map(|(lhs, rhs)| range(&lhs, &rhs)).transpose().map_err(|error| outside(id, error))?;
+        Ok(Known { range, noise: noise(&lhs.noise, &rhs.noise), choice: lhs.choice })
     }
 
-    fn bootstrap(&self, table: (VrId, Option<&Table>), input: (VrId, Stated)) -> Result<Effect, HandlerError> {
-        let ((tv, table), (n, Stated { bounds, choice })) = (table, input);
+    fn bootstrap(&self, table: (VrId, Option<&Tabulated>), input: (VrId, Known)) -> Result<Effect, HandlerError> {
+        let ((tv, tabulated), (n, Known { range, noise, choice })) = (table, input);
+        let table = tabulated.and_then(|tabulated| tabulated.table.as_ref());
         if !self.assume_range {
             table.ok_or_else(|| no_encodings(tv))?;
-            bounds.range().ok_or_else(|| no_range(n))?;
+            range.ok_or_else(|| no_range(n))?;
         }
         // The verifier has seen the key.
         let Some(parameters) = self.parameters else { return Ok(Effect::default()) };
-        let result = parameters.bootstrap_bounds(&bounds, table, choice).map_err(|error| outside(n, error))?;
-        let looked_up = bounds.range().or_else(|| table.map(|table| MessageRange::of(&table.encodings().input)));
+        let input = Bounds::UNKNOWN.with_range(range);
+        let result = parameters.bootstrap_bounds(&input, table, choice).map_err(|error| outside(n, error))?;
+        let looked_up = range.or_else(|| table.map(|table| MessageRange::of(&table.encodings().input)));
         let failure = match looked_up.or_else(|| self.assumed()) {
-            Some(range) => {
-                let variance = bounds.variance().unwrap_or(f64::INFINITY);
-                LogProbability::new(parameters.log2_p_lookup(&range, variance, choice))
-            }
+            Some(range) => LogProbability::new(parameters.log2_p_lookup(&range, noise.variance(), choice)),
             None => LogProbability::UNKNOWN,
         };
-        Ok(Effect { facts: Facts::new(Stated { bounds: result, choice }), failure })
+        // Equal operands and tables give equal words.
+        let name = NoiseName::of(&(tabulated.map(|tabulated| tabulated.name), noise.name()));
+        let noise = parameters.bootstrapped_noise(name, choice);
+        Ok(Effect { facts: Facts::new(Known { range: result.range(), noise, choice }), failure })
     }
 }
 
