@@ -25,7 +25,7 @@ export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
 export FRESH_COMMANDS ?= make demo; make test
 
-.PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz sbom fresh setup fmt clean
+.PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz mutants sbom fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -1,18 +1,14 @@
 //! kill -9 of `ciphermill serve` at random moments: a share of the rounds of `make evidence AREA=nvme`.
 
 use crate::crash_support::{Crashes, Tally};
-use std::{
-    path::Path,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::path::Path;
 
 /// Half of the rounds with a fixed seed, half with a fresh one.
 const ROUNDS: u64 = 8;
 
 #[test]
 fn a_killed_server_loses_nothing_it_acknowledged_and_tears_nothing() {
-    let fresh = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as u64;
-    println!("fresh seed: {fresh:#x}");
+    let fresh = ciphermill_testing::fresh_seed("kills");
     let directory = tempfile::tempdir().expect("a directory");
     let binary = Path::new(env!("CARGO_BIN_EXE_ciphermill"));
     let mut tally = Tally::default();

@@ -35,7 +35,7 @@ fn largest(values: &[f64]) -> f64 {
 
 #[test]
 fn products_with_packed_rows_err_by_no_more_than_stated() {
-    let mut random = Random::fixed_and_fresh();
+    let mut random = Random::fresh();
     for n in sizes() {
         for isa in paths() {
             let fft = TorusFft::new(n, isa).unwrap();

@@ -32,7 +32,7 @@ fn assert_near(fft: &TorusFft, spectrum: &[f64], expected: &[reference::Point], 
 
 #[test]
 fn forward_gives_the_values_at_the_odd_roots() {
-    let mut random = Random::fixed_and_fresh();
+    let mut random = Random::fresh();
     for isa in paths() {
         for n in sizes() {
             let fft = TorusFft::new(n, isa).unwrap();
@@ -147,7 +147,7 @@ fn digit(base_log: u32, level: u32, lowest: u32) -> BalancedDigit {
 
 #[test]
 fn coefficients_are_the_same_by_description_and_by_reading() {
-    let mut random = Random::fixed_and_fresh();
+    let mut random = Random::fresh();
     for isa in paths() {
         for n in sizes() {
             let fft = TorusFft::new(n, isa).unwrap();

@@ -37,7 +37,7 @@ fn one_coefficient_is_the_product_s() {
 
 #[test]
 fn small_products_are_exact_and_added_modulo_both_words() {
-    let mut random = Random::fixed_and_fresh();
+    let mut random = Random::fresh();
     for n in sizes().filter(|n| *n <= 8192) {
         let rows = random_rows(&mut random, n, 3, 8, 14);
         assert!(rounding_error_bound(n, 3, 256.0) * 2f64.powi(14 - 63) < 0.5, "N = {n}");
@@ -68,7 +68,7 @@ fn errors(out: &[u64], exact: &[(usize, u64)]) -> (f64, f64) {
 
 #[test]
 fn torus_products_keep_the_stated_error() {
-    let mut random = Random::fixed_and_fresh();
+    let mut random = Random::fresh();
     let rows_count = 2;
     for n in sizes() {
         for bits in [1, 8] {

@@ -12,5 +12,5 @@ mod skip;
 
 #[cfg(target_os = "linux")]
 pub use fork::in_forked_child;
-pub use seed::{SEED_VARIABLE, fresh_seed};
+pub use seed::{SEED_VARIABLE, fresh_seed, fresh_seed_bytes};
 pub use skip::{Need, REQUIRE_VARIABLE, available, not_run};

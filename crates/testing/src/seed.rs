@@ -26,6 +26,16 @@ pub fn fresh_seed(name: &str) -> u64 {
     seed
 }
 
+/// [`fresh_seed`] as the first 8 of 32 bytes, for generators that take so many.
+///
+/// # Panics
+/// As [`fresh_seed`] does.
+pub fn fresh_seed_bytes(name: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&fresh_seed(name).to_le_bytes());
+    bytes
+}
+
 /// From the operating system's randomness, and another for each call.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()

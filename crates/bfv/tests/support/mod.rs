@@ -7,7 +7,7 @@ pub mod objects;
 use ciphermill_bfv::serial::SECRET_KEY;
 use ciphermill_bfv::{Ciphertext, Context, ParameterSet, Plaintext, SecretKey, SecurityPolicy};
 use ciphermill_lattice::rns::{Coefficients, RnsPoly};
-use ciphermill_lattice::{Csprng, PublicSeed, SecretSeed};
+use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
 use num_bigint::BigInt;
 
@@ -30,9 +30,7 @@ pub fn rng(byte: u8) -> Csprng {
 
 /// A fresh seed, printed so that a failure can be repeated.
 pub fn fresh_seed() -> SecretSeed {
-    let bytes = PublicSeed::from_os().expect("randomness of the system").0;
-    println!("fresh seed: {bytes:?}");
-    SecretSeed::from_bytes(bytes)
+    SecretSeed::from_bytes(ciphermill_testing::fresh_seed_bytes("bfv"))
 }
 
 /// A uniform plaintext.

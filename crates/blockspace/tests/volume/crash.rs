@@ -8,7 +8,6 @@ use ciphermill_storage::{Fault, SimulatedDisk};
 use std::{
     env,
     sync::mpsc::{Receiver, channel},
-    time::SystemTime,
 };
 
 fn number(name: &str) -> Option<u64> {
@@ -129,8 +128,5 @@ fn no_power_cut_loses_an_acknowledged_change_or_shows_half_of_one() {
 
 #[test]
 fn no_power_cut_with_a_fresh_seed_either() {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
-    let seed = now.as_nanos() as u64;
-    println!("fresh seed: {seed}");
-    life(seed, 12);
+    life(ciphermill_testing::fresh_seed("power cuts") >> 4, 12);
 }

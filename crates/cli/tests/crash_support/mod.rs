@@ -77,8 +77,10 @@ impl Server {
         Self { child, address: field("listening"), subsystem: field("subsystem"), metrics: field("metrics") }
     }
 
-    /// kill -9.
+    /// kill -9. A server that has ended by itself is a fault.
     pub(crate) fn kill(mut self) {
+        let ended = self.child.try_wait().expect("its state");
+        assert!(ended.is_none(), "the server ended by itself: {ended:?}");
         self.child.kill().expect("kill");
         self.child.wait().expect("wait");
     }

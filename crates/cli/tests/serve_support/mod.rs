@@ -46,6 +46,13 @@ impl Served {
         Self { child, listening: text("listening").expect("an address"), metrics: text("metrics") }
     }
 
+    /// The most memory that it had resident so far, in MiB.
+    pub(crate) fn peak_resident_mib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a figure");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") / 1024
+    }
+
     /// Its address, for `--connect`.
     pub(crate) fn connect(&self) -> String {
         self.listening.clone()

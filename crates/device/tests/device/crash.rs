@@ -7,7 +7,7 @@ use ciphermill_device::{
     store::INLINE_BYTES,
 };
 use ciphermill_program::VrId;
-use std::{collections::BTreeMap, sync::Arc, thread, time::SystemTime};
+use std::{collections::BTreeMap, sync::Arc, thread};
 
 /// The possible contents of each object: `None` is "not there". More than one state only for unacknowledged changes.
 type Oracle = BTreeMap<VrId, Vec<Option<Vec<u8>>>>;
@@ -123,9 +123,7 @@ fn no_power_loss_loses_an_acknowledged_write_or_shows_a_torn_one() {
 
 #[test]
 fn no_power_loss_with_a_fresh_seed_either() {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
-    let seed = now.as_nanos() as u64 >> 4;
-    println!("fresh seed: {seed}");
+    let seed = ciphermill_testing::fresh_seed("power losses") >> 4;
     life(seed, 1);
     life(seed, 3);
 }

@@ -99,6 +99,12 @@ impl Backups {
         Ok(())
     }
 
+    /// A complete backup stays one, except while the next one replaces it, and there are two.
+    pub(crate) fn judge(&self) -> Result<(), String> {
+        let lost = self.complete > 0 && self.restored == 0;
+        if lost { Err(format!("{} backups were complete, and none was restored", self.complete)) } else { Ok(()) }
+    }
+
     pub(crate) fn record(&self) -> Value {
         json!({ "complete": self.complete, "interrupted_by_kills": self.interrupted, "restored_and_checked": self.restored })
     }

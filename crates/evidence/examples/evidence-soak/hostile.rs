@@ -39,6 +39,11 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// Hosts that were let in although no list names them.
+    pub(crate) fn admitted(&self) -> u64 {
+        self.admitted_strangers.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn record(&self) -> Value {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         json!({

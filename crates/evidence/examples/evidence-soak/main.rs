@@ -63,15 +63,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let hostile = Arc::new(hostile::Counts::default());
     let mut backups = backups::Backups::new(&binary, &store, directory.path());
     let mut watched = watch::Watched::default();
+    let mut round = 0;
     while begun.elapsed() < total {
         let left = total.saturating_sub(begun.elapsed()).max(Duration::from_secs(1));
         let (seen, saved) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(None)));
+        // Other attacks in each round.
+        let begin = seed.wrapping_add(hostile::ATTACKERS * round);
+        round += 1;
         crashes.round_beside(LIFE.min(left), &mut tally, |server| {
             let mut beside = Beside::default();
             for number in 0..hostile::ATTACKERS {
                 let target = hostile::Target { address: server.address.clone(), subsystem: server.subsystem.clone() };
                 let hostile = Arc::clone(&hostile);
-                beside.start(move |over| hostile::attack(&target, seed ^ number, over, &hostile));
+                beside.start(move |over| hostile::attack(&target, begin.wrapping_add(number), over, &hostile));
             }
             let (pid, metrics, seen) = (server.pid(), server.metrics.clone(), Arc::clone(&seen));
             beside.start(move |over| *seen.lock().expect("whole") = Some(watch::watch(pid, &metrics, over)));
@@ -87,6 +91,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     if watched.resident_mib > MOST_RESIDENT_MIB {
         return Err(format!("{} MiB resident, at most {MOST_RESIDENT_MIB} are allowed", watched.resident_mib).into());
     }
+    if hostile.admitted() > 0 {
+        return Err(format!("{} hosts that no list names were let in", hostile.admitted()).into());
+    }
+    backups.judge()?;
     support::write(&json!({
         "minutes": minutes, "seed": format!("{seed:#x}"), "kills": tally.kills,
         "acknowledged_writes": tally.acknowledged, "blocks_checked": tally.blocks_checked,

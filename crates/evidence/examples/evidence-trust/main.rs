@@ -17,10 +17,11 @@ mod store;
 type Part = (&'static str, fn() -> Result<Value, Box<dyn Error>>);
 
 /// The backup is first, as its figures are of a machine that does nothing else.
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("backup", store::backup),
     ("repair", store::repair),
     ("command", command),
+    ("keys", keys),
     ("tfhe_noise", noise::run),
     ("serve", serve::hour),
 ];
@@ -29,6 +30,17 @@ const PARTS: [Part; 5] = [
 fn command() -> Result<Value, Box<dyn Error>> {
     let binary = ["--release", "-p", "ciphermill", "--test", "integration"];
     support::tests(&binary, &[], &[]).map(|(record, _)| record)
+}
+
+/// 100 keys of 27 MB, loaded one after the other by a server under a limit of 400 MB.
+fn keys() -> Result<Value, Box<dyn Error>> {
+    let binary = ["--release", "-p", "ciphermill", "--test", "integration"];
+    let (mut record, said) = support::tests(&binary, &["serve_keys::"], &[("CIPHERMILL_KEYS", "100")])?;
+    let figure = |name: &str| support::number(&said, &format!("{name}: "), "").ok_or_else(|| format!("no {name}"));
+    for name in ["keys", "data limit in bytes", "peak resident MiB"] {
+        record[name] = figure(name)?.into();
+    }
+    Ok(record)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -29,7 +29,7 @@ pub(crate) fn run() -> Result<Value, Box<dyn Error>> {
     if records.len() != TFHE_RECORDS {
         return Err(format!("{} comparisons of noise, expected are {TFHE_RECORDS}", records.len()).into());
     }
-    let seeds = said.split("CIPHERMILL_TEST_SEED=").skip(1).filter_map(|rest| rest.split(' ').next());
+    let seeds = said.split("CIPHERMILL_SEED=").skip(1).filter_map(|rest| rest.split_whitespace().next());
     run["seeds"] = seeds.collect();
     run["comparisons"] = Value::Array(records);
     Ok(run)

@@ -192,7 +192,7 @@ pub fn assess(plan: &Plan, options: &MaskOptions) -> Result<Assessment, HmvpErro
     // No option that is left exceeds the plan's bound. The plan keeps Q/(2t) ≥ (1 + 2^f)·B for the bound B of its noise, which
     // counts the encryption of 0 in, and flooding takes at most 2^f·B of it. Response bits were judged above, and more of
     // them round less. The slack is that of B, which is found by halving an interval.
-    debug_assert!(
+    assert!(
         log2_failure <= asked + asked.abs() * 1e-9,
         "2^{log2_failure} of an answer with {options:?} by a plan of 2^{asked}"
     );

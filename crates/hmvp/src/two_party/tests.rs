@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ciphermill_lattice::{Csprng, PublicSeed, SecretSeed};
+use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -13,9 +13,8 @@ use ciphermill_bfv::keys::{GaloisKeys, PublicKey, SecretKey};
 
 /// Streams of a fixed seed and of a fresh one.
 fn rngs() -> [Csprng; 2] {
-    let fresh = PublicSeed::from_os().expect("randomness of the system").0;
-    println!("fresh seed: {fresh:?}");
-    [[31; 32], fresh].map(|seed| Csprng::from_secret(&SecretSeed::from_bytes(seed), 3))
+    [[31; 32], ciphermill_testing::fresh_seed_bytes("two-party")]
+        .map(|seed| Csprng::from_secret(&SecretSeed::from_bytes(seed), 3))
 }
 
 struct Scene {

@@ -20,13 +20,9 @@ impl Random {
         Random(0x5eed)
     }
 
-    /// A fixed seed mixed with the time, printed so that a failure can be run again.
-    pub(crate) fn fixed_and_fresh() -> Self {
-        let nanos =
-            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64);
-        let seed = std::env::var("FFT_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(nanos);
-        println!("FFT_TEST_SEED={seed}");
-        Random(seed)
+    /// A fresh seed, printed so that a failure can be run again.
+    pub(crate) fn fresh() -> Self {
+        Random(ciphermill_testing::fresh_seed("fft"))
     }
 
     pub(crate) fn word(&mut self) -> u64 {

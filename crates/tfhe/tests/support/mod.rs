@@ -4,7 +4,7 @@
 
 pub mod hostile;
 
-use ciphermill_lattice::{PublicSeed, SecretSeed};
+use ciphermill_lattice::SecretSeed;
 use ciphermill_tfhe::{Backend, ClientKey, KeyForm, KeySeeds, ParameterSet, SecurityPolicy, ServerKey};
 
 pub const INSECURE: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
@@ -24,20 +24,9 @@ pub fn server_seeds(byte: u8) -> KeySeeds {
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// A fresh seed, printed. `CIPHERMILL_TEST_SEED` repeats a run.
+    /// A fresh seed, printed so that a failure can be repeated.
     pub fn fresh() -> Self {
-        let given = std::env::var("CIPHERMILL_TEST_SEED").ok();
-        let seed = match given {
-            Some(text) => {
-                text.parse().unwrap_or_else(|_| panic!("CIPHERMILL_TEST_SEED is no number of 64 bits: {text}"))
-            }
-            None => {
-                let bytes = PublicSeed::from_os().expect("randomness of the system").0;
-                u64::from_le_bytes(bytes.first_chunk().copied().expect("32 bytes"))
-            }
-        };
-        println!("fresh seed; CIPHERMILL_TEST_SEED={seed} repeats it");
-        Self(seed)
+        Self(ciphermill_testing::fresh_seed("tfhe"))
     }
 
     /// The `index`-th secret seed.
