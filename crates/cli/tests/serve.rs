@@ -269,7 +269,7 @@ fn a_stop_in_the_middle_of_writes_loses_nothing() {
     served.stop();
 }
 
-/// Sockets that ask nothing, or half a request, keep nobody from `/healthz`.
+/// Sockets that ask nothing, half a request or empty lines keep nobody from `/healthz`.
 #[test]
 fn idle_sockets_do_not_deny_the_health_check() {
     let bench = Bench::new();
@@ -287,6 +287,17 @@ fn idle_sockets_do_not_deny_the_health_check() {
             assert_eq!((status, body.as_str()), (200, "ok\n"), "after {number} idle sockets");
         }
     }
+    // Empty lines before a request are no request, and their connections are bounded too.
+    for number in 0..300 {
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        stream.write_all(b"\r\n\r\n").expect("empty lines");
+        idle.push(stream);
+        if number % 10 == 0 {
+            let (status, body) = served.http("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+            assert_eq!((status, body.as_str()), (200, "ok\n"), "after {number} sockets with empty lines");
+        }
+    }
+    assert!(served.descriptors() < 200, "{} descriptors are open", served.descriptors());
     // Readers of /metrics that take nothing have a bound of their own.
     let mut slow = Vec::new();
     for _ in 0..40 {

@@ -53,6 +53,11 @@ impl Served {
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") / 1024
     }
 
+    /// Its open descriptors.
+    pub(crate) fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("it runs").count()
+    }
+
     /// Its address, for `--connect`.
     pub(crate) fn connect(&self) -> String {
         self.listening.clone()

@@ -115,6 +115,11 @@ impl Use {
     pub(super) fn value(&self) -> &dyn KeyContext {
         &*self.held.value
     }
+
+    /// Memory that it has of the budget.
+    pub(super) fn bytes(&self) -> u64 {
+        self.held.reservation.bytes
+    }
 }
 
 /// Wakes the waiting requests when dropped.
@@ -257,10 +262,22 @@ impl Budget {
 
     /// Sets memory aside for a space. Waits for it until `deadline`, and drops idle objects.
     pub(super) fn reserve(&self, space: SpaceId, bytes: u64, deadline: Instant) -> Result<Reservation, KeyMemoryError> {
+        self.reserve_beside(0, space, bytes, deadline)
+    }
+
+    /// The same for a request that keeps `own` bytes of the budget in use itself, whatever it waits for.
+    fn reserve_beside(
+        &self,
+        own: u64,
+        space: SpaceId,
+        bytes: u64,
+        deadline: Instant,
+    ) -> Result<Reservation, KeyMemoryError> {
         let shared = &*self.0;
         let limit = shared.limits.bytes;
-        if bytes > limit {
-            return Err(KeyMemoryError::TooLarge { needed: bytes, limit });
+        let needed = bytes.saturating_add(own);
+        if needed > limit {
+            return Err(KeyMemoryError::TooLarge { needed, limit });
         }
         let begun = Instant::now();
         let mut state = shared.lock();
@@ -270,8 +287,8 @@ impl Budget {
             state.take_back(space, std::mem::take(&mut promise));
             let busy = state.busy();
             let of_space = |bytes: &BTreeMap<SpaceId, u64>| bytes.get(&space).copied().unwrap_or(0);
-            let own = of_space(&busy).saturating_add(of_space(&state.promised));
-            let within = own.saturating_add(bytes) <= shared.limits.floor(space);
+            let busy_or_promised = of_space(&busy).saturating_add(of_space(&state.promised));
+            let within = busy_or_promised.saturating_add(bytes) <= shared.limits.floor(space);
             let others: u64 = match within {
                 true => 0,
                 false => state.promised.iter().filter(|(other, _)| **other != space).map(|(_, bytes)| bytes).sum(),
@@ -291,7 +308,7 @@ impl Budget {
                 shared.changed.notify_all();
                 return Ok(Reservation { budget: self.clone(), space, bytes });
             }
-            let hopeless = !state.could_fit(&shared.limits, space, bytes);
+            let hopeless = !state.could_fit(&shared.limits, space, needed);
             if hopeless || Instant::now() >= deadline {
                 return Err(shared.refuse(&mut state, begun, bytes));
             }
@@ -336,7 +353,17 @@ impl Budget {
 impl Making {
     /// Sets memory aside for the object, as [`Budget::reserve`].
     pub(super) fn reserve(&self, bytes: u64, deadline: Instant) -> Result<Reservation, KeyMemoryError> {
-        self.budget.reserve(self.name.space(), bytes, deadline)
+        self.reserve_beside(0, bytes, deadline)
+    }
+
+    /// The same for an object whose maker keeps `own` bytes of the budget in use meanwhile.
+    pub(super) fn reserve_beside(
+        &self,
+        own: u64,
+        bytes: u64,
+        deadline: Instant,
+    ) -> Result<Reservation, KeyMemoryError> {
+        self.budget.reserve_beside(own, self.name.space(), bytes, deadline)
     }
 
     /// Keeps the object for its next user, as [`Reservation::hold`] does for one.

@@ -165,10 +165,11 @@ impl Keys {
         };
         let deadline = self.deadline(asker);
         // The content itself, which is in memory until all is prepared.
-        let _content_bytes = making.reserve(operand.size(), deadline).map_err(no_memory)?;
+        let _content_bytes = making.reserve_beside(key.bytes(), operand.size(), deadline).map_err(no_memory)?;
         let content = content()?;
         let needed = asker.handler.prepare_bytes(id, &content, key.value())?;
-        let reservation = making.reserve(needed, deadline).map_err(no_memory)?;
+        let held = key.bytes().saturating_add(operand.size());
+        let reservation = making.reserve_beside(held, needed, deadline).map_err(no_memory)?;
         let prepared = asker.handler.prepare(id, &content, key.value())?;
         let prepared = making.keep(prepared, reservation).map_err(no_memory)?;
         if !asker.store.is_current(operand) || parts.iter().any(|part| !asker.store.is_current(part)) {

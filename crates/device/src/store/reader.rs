@@ -132,6 +132,32 @@ impl ObjectReader {
         }
         Ok(bytes)
     }
+
+    /// The bytes from the position to the end, shared. They are in memory once only.
+    ///
+    /// # Errors
+    /// As [`pull`](Self::pull).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let mut writer = store.write(ObjectKey { space: SpaceId::EMBEDDED, id: x }, 5)?;
+    /// writer.push(b"hello")?;
+    /// assert_eq!(*store.read(writer.commit(ObjectFlags::NONE)?).pull_shared()?, *b"hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pull_shared(&mut self) -> Result<Arc<[u8]>, StoreError> {
+        let missing = self.object.size.saturating_sub(self.position) as usize;
+        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, missing).collect();
+        let mut left = Arc::get_mut(&mut bytes).expect("not shared yet");
+        while !left.is_empty() {
+            let step = left.len().min(CHUNK_BYTES as usize);
+            let count = self.pull(&mut left[..step])?;
+            left = &mut left[count..];
+        }
+        Ok(bytes)
+    }
 }
 
 impl Read for ObjectReader {

@@ -1,8 +1,8 @@
 //! The HTTP end point: `/metrics` and `/healthz`, read-only, for few readers.
 //!
-//! Idle sockets exclude no reader. A request that has arrived when its connection is accepted is answered at once and takes
-//! no place. Connections that have yet to ask have separate places, and a newcomer takes that of the oldest. The number of
-//! answers of `/metrics`, which may be read slowly, is bounded separately; `/healthz` depends on neither bound.
+//! Idle sockets exclude no reader. Connections have places until they have asked, and a newcomer takes that of the oldest.
+//! Connections on which the end of a header has arrived when they are accepted have places of their own. The number of answers
+//! of `/metrics`, which may be read slowly, is bounded separately; `/healthz` does not depend on that bound.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -25,7 +25,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::CliError;
 
-/// Connections at one time that have yet to ask; one more takes the place of the oldest.
+/// Connections of one kind at one time that have yet to ask; one more takes the place of the oldest.
 const MAX_SILENT: usize = 64;
 /// Answers of `/metrics` at one time that are not read to their end.
 const MAX_ANSWERS: usize = 16;
@@ -61,7 +61,9 @@ impl Endpoint {
     /// Answers until it is dropped.
     pub(super) async fn serve(self, page: Arc<dyn Page>) -> Infallible {
         let answers = Arc::new(Semaphore::new(MAX_ANSWERS));
-        let mut silent: VecDeque<Reader> = VecDeque::new();
+        // Those whose first bytes look like a request are apart: sockets without one cannot push them out. What only looks like
+        // a request becomes the oldest of its kind.
+        let [mut silent, mut asking] = [Unserved::default(), Unserved::default()];
         loop {
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
@@ -73,18 +75,25 @@ impl Endpoint {
             };
             let Ok((stream, has_asked)) = look(stream) else { continue };
             let reader = Reader::start(stream, Arc::clone(&page), Arc::clone(&answers));
-            if has_asked {
-                continue;
-            }
-            silent.retain(Reader::is_silent);
-            if silent.len() >= MAX_SILENT
-                && let Some(oldest) = silent.pop_front()
-            {
-                oldest.connection.abort();
-                tracing::debug!("a reader of metrics that asked nothing gave its place to another");
-            }
-            silent.push_back(reader);
+            if has_asked { asking.add(reader) } else { silent.add(reader) }
         }
+    }
+}
+
+/// Connections that have yet to ask, oldest first.
+#[derive(Default)]
+struct Unserved(VecDeque<Reader>);
+
+impl Unserved {
+    fn add(&mut self, reader: Reader) {
+        self.0.retain(Reader::is_silent);
+        if self.0.len() >= MAX_SILENT
+            && let Some(oldest) = self.0.pop_front()
+        {
+            oldest.connection.abort();
+            tracing::debug!("a reader of metrics that asked nothing gave its place to another");
+        }
+        self.0.push_back(reader);
     }
 }
 

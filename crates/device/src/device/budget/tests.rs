@@ -53,6 +53,22 @@ fn keys_beyond_the_budget_push_out_the_least_recently_used() {
     assert_eq!((usage.used, usage.keys, usage.loads, usage.evictions), (27, 3, 100, 97));
 }
 
+/// A run waits for memory while it uses a key. What does not fit next to that key is refused at once, and for good.
+#[test]
+fn a_request_that_cannot_fit_next_to_its_own_key_does_not_wait() {
+    let budget = budget(30, &[]);
+    let key = load(&budget, name(A, 0), 20, 20, SOON).expect("room");
+    let begun = Instant::now();
+    let deadline = begun + LATE;
+    let Found::Missing(making) = budget.find(name(A, 1), &[1], true, deadline).expect("no wait") else {
+        panic!("not there")
+    };
+    let refused = making.reserve_beside(key.bytes(), 11, deadline).expect_err("31 bytes");
+    assert!(matches!(refused, KeyMemoryError::TooLarge { needed: 31, limit: 30 }), "{refused}");
+    assert!(begun.elapsed() < LATE / 2);
+    making.reserve_beside(key.bytes(), 10, deadline).expect("30 bytes");
+}
+
 #[test]
 fn memory_returns_when_the_last_user_is_gone() {
     let budget = budget(10, &[]);

@@ -86,7 +86,7 @@ impl Run<'_> {
             return Ok(bytes);
         }
         count(&self.inner.metrics.register_misses, 1);
-        let bytes: Arc<[u8]> = self.inner.store.read(Arc::clone(object)).pull_all()?.into();
+        let bytes = self.inner.store.read(Arc::clone(object)).pull_shared()?;
         if self.inner.store.is_current(object) {
             self.inner.test_vectors.insert(key, generation, Arc::clone(&bytes));
         }
