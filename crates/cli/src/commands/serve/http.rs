@@ -1,7 +1,7 @@
 //! The HTTP end point: `/metrics` and `/healthz`, read-only, for few readers.
 //!
 //! Idle sockets exclude no reader. Connections have places until they have asked, and a newcomer takes that of the oldest.
-//! Connections on which the end of a header has arrived when they are accepted have places of their own. The number of answers
+//! Connections on which the end of a header has arrived when they are accepted have separate places. The number of answers
 //! of `/metrics`, which may be read slowly, is bounded separately; `/healthz` does not depend on that bound.
 
 use std::collections::VecDeque;
