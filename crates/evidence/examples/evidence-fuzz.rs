@@ -1,14 +1,15 @@
 //! The full counts of fuzzing: `make evidence AREA=fuzz`.
 //!
 //! 50,000 mutated inputs, then ten minutes of libFuzzer for each target, two targets at a time. A target that ends well
-//! leaves its figures in `fuzz/evidence/<target>.json`, so that a run that was stopped goes on with the others; a new commit
-//! begins again.
+//! leaves its figures in `fuzz/evidence/<target>.json`, so that a run that was stopped goes on with the others. They hold for
+//! the sources of the targets: a commit that changes one of them begins again, as do changes that are not committed.
 //!
 //! `CIPHERMILL_FUZZ_SECONDS` shortens the time of a target, to try the runner; such figures are not reused.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -77,14 +78,35 @@ fn all(targets: &[String], seconds: u64) -> Result<BTreeMap<String, Value>, Box<
     Ok(outcomes.into_iter().filter_map(|(name, outcome)| Some((name, outcome.ok()?))).collect())
 }
 
-/// Runs one target, unless this commit has its figures already.
+/// The figures of one target, with the reason if it is slow.
 fn one(target: &str, seconds: u64) -> Outcome {
-    let (file, commit) = (kept(target), commit()?);
+    let (file, sources) = (kept(target), sources()?);
     let earlier = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-    if let Some(record) = earlier.filter(|record| record["commit"] == json!(commit) && seconds == SECONDS) {
-        eprintln!("{target}: {} has the figures of this commit", file.display());
-        return Ok(record);
+    let same = |record: &Value| sources.is_some() && record["sources"] == json!(sources) && seconds == SECONDS;
+    let mut record = match earlier.filter(same) {
+        Some(record) => {
+            eprintln!("{target}: {} has the figures of these sources", file.display());
+            record
+        }
+        None => {
+            let record = fuzzed(target, seconds, sources)?;
+            if seconds == SECONDS {
+                keep(&file, &record).map_err(|error| format!("{}: {error}", file.display()))?;
+            }
+            record
+        }
+    };
+    let rate = record["inputs_per_s"].as_u64().ok_or("the figures have no rate")?;
+    if rate < RATE {
+        let reason = SLOW.iter().find(|(name, _)| *name == target);
+        let (_, reason) = reason.ok_or_else(|| format!("{target}: {rate} inputs/s, below {RATE} without a reason"))?;
+        record["below_1000_because"] = json!(reason);
     }
+    Ok(record)
+}
+
+/// Runs one target.
+fn fuzzed(target: &str, seconds: u64, sources: Option<String>) -> Outcome {
     eprintln!("{target}: {seconds} s");
     let output = Command::new("scripts/fuzz.sh")
         .env("FUZZ_TARGETS", target)
@@ -100,20 +122,11 @@ fn one(target: &str, seconds: u64) -> Outcome {
         let line = said.lines().find_map(|line| line.strip_prefix(&format!("stat::{name}:")));
         line.and_then(|rest| rest.trim().parse::<u64>().ok()).ok_or_else(|| format!("{target}: no {name} in\n{said}"))
     };
-    let rate = stat("average_exec_per_sec")?;
-    let mut record = json!({
-        "commit": commit, "inputs": stat("number_of_executed_units")?, "inputs_per_s": rate,
-        "new_inputs": stat("new_units_added")?, "peak_mib": stat("peak_rss_mb")?,
-    });
-    if rate < RATE {
-        let reason = SLOW.iter().find(|(name, _)| *name == target);
-        let (_, reason) = reason.ok_or_else(|| format!("{target}: {rate} inputs/s, below {RATE} without a reason"))?;
-        record["below_1000_because"] = json!(reason);
-    }
-    if seconds == SECONDS {
-        keep(&file, &record).map_err(|error| format!("{}: {error}", file.display()))?;
-    }
-    Ok(record)
+    Ok(json!({
+        "sources": sources, "inputs": stat("number_of_executed_units")?,
+        "inputs_per_s": stat("average_exec_per_sec")?, "new_inputs": stat("new_units_added")?,
+        "peak_mib": stat("peak_rss_mb")?,
+    }))
 }
 
 fn kept(target: &str) -> PathBuf {
@@ -125,7 +138,29 @@ fn keep(file: &Path, record: &Value) -> std::io::Result<()> {
     fs::write(file, record.to_string())
 }
 
-fn commit() -> Result<String, String> {
-    let output = Command::new("git").args(["rev-parse", "HEAD"]).output().map_err(|error| error.to_string())?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+/// The hash of all that a target is built from; `None` if some of it is not committed. The crate of this runner is not a part.
+fn sources() -> Result<Option<String>, String> {
+    const PARTS: [&str; 6] =
+        ["Cargo.toml", "Cargo.lock", "fuzz", "scripts/fuzz.sh", "crates", ":(exclude)crates/evidence"];
+    let parts = |arguments: &[&'static str]| git(&[arguments, &["--"], &PARTS].concat(), &[]);
+    if !parts(&["status", "--porcelain"])?.is_empty() {
+        return Ok(None);
+    }
+    // The mode, hash and name of each file.
+    let hash = git(&["hash-object", "--stdin"], &parts(&["ls-files", "--stage"])?)?;
+    Ok(Some(String::from_utf8_lossy(&hash).trim().to_owned()))
+}
+
+fn git(arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("git {}: {error}", arguments.join(" "));
+    let mut child = Command::new("git")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(&error))?;
+    // Closed when it is written, which is before git says anything.
+    child.stdin.take().ok_or_else(|| failed(&"no input"))?.write_all(input).map_err(|error| failed(&error))?;
+    let output = child.wait_with_output().map_err(|error| failed(&error))?;
+    if output.status.success() { Ok(output.stdout) } else { Err(failed(&output.status)) }
 }
