@@ -77,7 +77,7 @@ fn least_root(t: Modulus, n: usize) -> u64 {
 /// Slot i of row 0 is the value at ζ^(3^i), of row 1 at its inverse, for the least primitive 2N-th root of unity ζ.
 #[test]
 fn slots_are_the_values_at_powers_of_the_least_root() {
-    for isa in Isa::available() {
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         for (n, t) in [(16, 97), (16, 193), (32, 193), (64, 12289), (512, 12289), (1024, 65537)] {
             let context = small(n, t, isa);
             let encoder = BatchEncoder::new(&context).expect("a set with slots");
@@ -103,7 +103,7 @@ fn slots_are_the_values_at_powers_of_the_least_root() {
 
 #[test]
 fn slots_add_multiply_rotate_and_swap_on_plaintexts() {
-    for isa in Isa::available() {
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         let (n, t) = (64usize, 12289u64);
         let context = small(n, t, isa);
         let encoder = BatchEncoder::new(&context).expect("a set with slots");

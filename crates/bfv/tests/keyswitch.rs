@@ -86,7 +86,7 @@ fn switching_adds_the_noise_of_the_model_at_every_level() {
     // Of the two digits of 20 bits of a limb of 36 the upper one is smaller than the model says.
     let gadgets =
         [(LIMBS, 0.8, 1.2), (limbs(2), 0.8, 1.2), (limbs(3), 0.8, 1.2), (bits(9), 0.8, 1.2), (bits(20), 0.5, 1.2)];
-    for isa in Isa::available() {
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         for (gadget, least, most) in gadgets {
             let one = set(512, &[36, 36, 36, 36], &[37], 97, LIMBS);
             let three = set(512, &[36, 36, 36, 36], &[37, 37, 37], 97, LIMBS);
@@ -103,7 +103,7 @@ fn switching_adds_the_noise_of_the_model_at_every_level() {
 #[test]
 fn digits_may_be_larger_than_a_prime() {
     let small = set(256, &[61, 24, 40], &[61, 20], 97, LIMBS);
-    for isa in Isa::available() {
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         for base_log in [1, 7, 31, 32] {
             check(&small, bits(base_log), isa, &seed(33), 0.4, 1.3);
         }

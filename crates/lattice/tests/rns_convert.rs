@@ -55,7 +55,7 @@ fn bases(n: usize, isa: Isa) -> Vec<(RnsBasis, RnsBasis)> {
 
 #[test]
 fn conversion_takes_the_centred_integer() {
-    for isa in Isa::available() {
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         for n in SIZES {
             for (case, (from, to)) in bases(n, isa).into_iter().enumerate() {
                 let poly = polynomial(&from, case as u64);
@@ -75,7 +75,7 @@ fn conversion_takes_the_centred_integer() {
 
 #[test]
 fn rounded_division_by_the_last_primes() {
-    for isa in Isa::available() {
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         for n in SIZES {
             for (case, (drop, keep)) in bases(n, isa).into_iter().enumerate() {
                 let all = keep.join(&drop);
@@ -96,7 +96,7 @@ fn rounded_division_by_the_last_primes() {
 
 #[test]
 fn scaling_to_the_plaintext_modulus() {
-    for isa in Isa::available() {
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         for n in SIZES {
             for (case, (basis, _)) in bases(n, isa).into_iter().enumerate() {
                 let first = basis.moduli().next().unwrap().value();
@@ -118,7 +118,7 @@ fn scaling_to_the_plaintext_modulus() {
 
 #[test]
 fn scaling_to_another_basis() {
-    for isa in Isa::available() {
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         for n in SIZES {
             for (case, (q, b)) in bases(n, isa).into_iter().enumerate() {
                 let all = q.join(&b);
@@ -144,7 +144,7 @@ fn the_margin_at_a_half_is_as_documented() {
     let n = 64;
     for lengths in [&[62; 6][..], &[50; 6], &[40; 20], &[20, 62]] {
         let mut on_all_paths = Vec::new();
-        for isa in Isa::available() {
+        for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
             let (from, to) = (basis(n, lengths, 0, isa), basis(n, &[50, 47, 20], 6, isa));
             let q = BigInt::from(from.product());
             let half: BigInt = &q / 2;
@@ -174,7 +174,7 @@ fn the_margin_at_a_half_is_as_documented() {
 #[test]
 fn shared_primes_keep_their_residues() {
     let n = 16;
-    for isa in Isa::available() {
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         let all = basis(n, &[40, 50, 62, 61, 45], 0, isa);
         for from in [all.slice(0..1), all.slice(1..2), all.slice(1..3), all.slice(3..5), all.clone()] {
             let poly = from.from_signed(&(0..n as i64).map(|i| (i - 8) << 35).collect::<Vec<_>>());
@@ -192,7 +192,7 @@ fn shared_primes_keep_their_residues() {
 #[test]
 fn scaled_products_return_to_the_basis() {
     let n = 64;
-    for isa in Isa::available() {
+    for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
         let (q, b) = (basis(n, &[50, 50, 50], 0, isa), basis(n, &[50, 50, 50, 50], 6, isa));
         let all = q.join(&b);
         let t = 65537;
