@@ -30,6 +30,25 @@ fn decrypt(bench: &Bench, encoding: &[String], file: &str) -> i64 {
     report["message"].as_i64().expect("a message")
 }
 
+/// The message is not on the command line, and an error does not repeat it.
+#[test]
+fn a_message_in_a_file() {
+    let bench = Bench::with_keys();
+    let from = |file: &'static str| {
+        let fixed = ["encrypt", "--secret-key", "me.key", "--insecure-params", "--bits", "3", "--out", "x.ct"];
+        bench.run(fixed.into_iter().chain(["--force", "--message-file", file]))
+    };
+    bench.write("m.txt", " 5\n");
+    from("m.txt").done();
+    assert_eq!(decrypt(&bench, &["--bits=3".to_owned()], "x.ct"), 5);
+    for content in ["5 6", "a7654", "", &"7".repeat(99)] {
+        bench.write("m.txt", content);
+        let said = from("m.txt");
+        assert!(content.is_empty() || !said.stderr.contains(content), "{}", said.stderr);
+        said.failed(&["m.txt"]);
+    }
+}
+
 /// x in 3:0:2, y in 4:0:3: the product comes by running the program, by reading x, by reading it armed, and by writing y.
 fn product(choice: &str, x: i64, y: i64, store_options: &[&str]) {
     let bench = Bench::with_keys();

@@ -260,12 +260,23 @@ fn life(seed: u64, cuts: u64, runtime: &Arc<Runtime>) -> u64 {
     let mut idle = 0;
     for cut in 0..cuts {
         let span = [10, 40, 120][dice.below(3) as usize];
-        disk.inject(Fault::PowerLossAt(disk.operations() + dice.below(span)));
+        // One cut in five may come while the namespace is opened.
+        let while_opened = dice.below(5) == 0;
+        let after = dice.below(span);
+        let plan_cut = || disk.inject(Fault::PowerLossAt(disk.operations() + after));
+        if while_opened {
+            plan_cut();
+        }
         let context = format!("seed {seed}, cut {cut}");
         match Bench::on(&disk, runtime) {
             Err(OpenError::Space(error)) if error.to_string().contains("label") => panic!("{context}: {error}"),
             Err(_) => idle += 1,
-            Ok(bench) => drop(work(&bench, &mut oracle, &mut dice)),
+            Ok(bench) => {
+                if !while_opened {
+                    plan_cut();
+                }
+                drop(work(&bench, &mut oracle, &mut dice));
+            }
         }
         disk = disk.crash(dice.below(u64::MAX >> 8));
         let bench = Bench::on(&disk, runtime).unwrap_or_else(|error| panic!("{context}: {error:?}"));
