@@ -14,6 +14,7 @@ use crate::source::MatrixSource;
 /// ```
 /// use std::sync::Arc;
 ///
+/// use ciphermill_bfv::SecurityPolicy;
 /// use ciphermill_hmvp::{DenseMatrix, MatrixSource, PlainMatrix, Plan, Request};
 /// use ciphermill_math::Isa;
 ///

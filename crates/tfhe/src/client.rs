@@ -168,7 +168,7 @@ impl ClientKey {
     /// ciphertext, for its results stay in a smaller range. The range is public.
     ///
     /// # Errors
-    /// [`EncodingError::OutOfRange`](crate::EncodingError::OutOfRange) if the message is not in the range.
+    /// [`EncodingError::OutOfRange`] if the message is not in the range.
     ///
     /// # Example
     /// ```

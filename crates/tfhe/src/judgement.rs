@@ -111,7 +111,7 @@ impl ParameterSet {
     }
 
     /// The noise of a ciphertext named `name` that states this variance. A fresh encryption and a bootstrap's result state
-    /// exactly the variance of such, which no other result does ([`computed`](crate::bounds::computed)). Everything else
+    /// exactly the variance of such, which no other result does ([`computed`]). Everything else
     /// may depend on any other ciphertext.
     ///
     /// # Example

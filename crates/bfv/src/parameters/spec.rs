@@ -50,7 +50,7 @@ pub const ERROR_STD_DEV: f64 = 3.2;
 /// let spec = ParameterSpec {
 ///     name: "SMALL".to_owned(),
 ///     polynomial_size: PolynomialSize::new(1024)?,
-///     ciphertext_moduli: vec![63 * (1 << 21) + 1],
+///     ciphertext_moduli: vec![32766 * (1 << 11) + 1],
 ///     special_moduli: Vec::new(),
 ///     plaintext_modulus: 12289,
 ///     gadget: Gadget::Limbs { limbs_per_digit: 1 },

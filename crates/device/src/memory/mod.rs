@@ -192,7 +192,6 @@ impl Memory {
     /// # Example
     /// ```
     #[doc = include_str!("../example.txt")]
-    /// use ciphermill_device::MemoryError;
     /// let memory = Memory::new(4 * 4096, StoreFiles::in_memory().swap, 1 << 20)?.with_limit_of_owners(8 * 4096);
     /// let register = memory.store_for(1, &[0; 6 * 4096])?;
     /// assert!(matches!(memory.store_for(1, &[0; 3 * 4096]), Err(MemoryError::SpaceFull { .. })));
