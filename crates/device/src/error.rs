@@ -105,6 +105,14 @@ pub enum DeviceError {
         #[source]
         cause: Box<RunError>,
     },
+    /// The read would disarm a one-shot object, and its caller may not change the object.
+    #[error(
+        "a read of {id} would disarm it, which changes it; read it as it is stored, or have it computed by request"
+    )]
+    WouldDisarm {
+        /// The register.
+        id: VrId,
+    },
     /// Too many programs wait already, or too many of the space.
     #[error("{running} programs run and {waiting} wait, which is the limit; try again later")]
     Busy {
@@ -293,6 +301,17 @@ pub enum RunError {
     /// An operand could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The program reads an object outside of the reach of its caller; nothing ran.
+    #[error(
+        "instruction {index} reads {register}, which does not belong to the caller; programs that run for this caller read \
+         its own objects only"
+    )]
+    OutOfReach {
+        /// Index of the instruction, from 0.
+        index: usize,
+        /// The register.
+        register: VrId,
+    },
     /// A register that the verifier found present is missing: the handler's types and the program crate disagree.
     #[error("register {register} holds nothing the program can use")]
     NoOperand {

@@ -3,9 +3,12 @@
 //! A host's name is its own claim until hosts are authenticated, so rights and owners hold against mistakes, not against a
 //! host that takes another's name.
 
+use super::status;
+use ciphermill_device::store::Owner;
+use ciphermill_nvme::CommandError;
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-/// The name of a host, as it is kept with the objects that the host creates. It is opaque and bounded.
+/// The name of a host, as the device keeps it as the owner of the objects that the host creates. It is opaque and bounded.
 ///
 /// # Example
 /// ```
@@ -34,6 +37,17 @@ impl Actor {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The refusal of a host that can own nothing.
+    pub(super) fn too_long() -> CommandError {
+        let text = format!("names of hosts that own objects have at most {} bytes; use a shorter one", Self::MAX_BYTES);
+        CommandError::new(status::ACCESS_DENIED, text)
+    }
+
+    /// The host as the owner of objects.
+    pub(super) fn owner(&self) -> Option<Owner> {
+        Owner::shared(Arc::clone(&self.0).into())
+    }
 }
 
 impl fmt::Display for Actor {
@@ -53,13 +67,13 @@ impl fmt::Display for Actor {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// Read blocks and objects; reads of armed objects run programs.
+    /// Read blocks and objects; reads of armed objects run programs. A read that disarms a one-shot object needs `write` too.
     pub read: bool,
     /// Write and deallocate blocks, declare, reserve and delete objects; writes that complete objects run programs.
     pub write: bool,
     /// Store, replace and delete programs, in addition to `write`.
     pub program: bool,
-    /// Change and delete only objects that the host created, and read only those and objects without an owner.
+    /// Read, change and delete only objects that the host created. Programs that run for the host read only those.
     pub owner_only: bool,
 }
 
@@ -100,5 +114,10 @@ impl Access {
     #[must_use]
     pub fn of(&self, nqn: &str) -> Rights {
         self.hosts.get(nqn).copied().unwrap_or(self.others)
+    }
+
+    /// Whether an owner of objects may use no others.
+    pub(super) fn confines(&self, owner: &Owner) -> bool {
+        std::str::from_utf8(owner.as_bytes()).is_ok_and(|nqn| self.of(nqn).owner_only)
     }
 }

@@ -1,6 +1,7 @@
 //! The record of changes to objects, for an audit log.
 
 use ciphermill_device::ObjectStat;
+use ciphermill_nvme::{Account, Caller};
 use ciphermill_program::VrId;
 use std::{fmt, sync::Arc};
 
@@ -40,6 +41,9 @@ impl Action {
 }
 
 /// One entry of the audit log. Names of hosts are their own claims.
+///
+/// Opening a namespace finishes completions and deletions that a crash interrupted. Their entries are marked, because the
+/// log may have them already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditEvent<'a> {
     /// What happened.
@@ -48,6 +52,10 @@ pub struct AuditEvent<'a> {
     pub space: u32,
     /// The host that declared the object, or whose command deleted it or read it.
     pub host: Option<&'a str>,
+    /// The account of the command that made the entry; none for the namespace itself.
+    pub account: Option<&'a Account>,
+    /// Whether opening the namespace finished the change.
+    pub recovery: bool,
     /// Of a completed object, the host that wrote its last blocks, if it is another.
     pub writer: Option<&'a str>,
     /// The object's register; none for a denied command that names no object.
@@ -58,6 +66,14 @@ pub struct AuditEvent<'a> {
     pub lba: Option<u64>,
     /// Why a command was denied.
     pub reason: Option<&'a str>,
+}
+
+/// The host of an entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct By<'a> {
+    pub(super) host: Option<&'a str>,
+    pub(super) account: Option<&'a Account>,
+    pub(super) recovery: bool,
 }
 
 /// The version of an object.
@@ -92,18 +108,14 @@ pub(super) struct Audit {
 
 impl Audit {
     /// Records the action of a host on an object.
-    pub(super) fn object(
-        &self,
-        action: Action,
-        host: Option<&str>,
-        object: VrId,
-        version: Option<Version>,
-        lba: Option<u64>,
-    ) {
+    pub(super) fn object(&self, action: Action, by: By<'_>, object: VrId, version: Option<Version>, lba: Option<u64>) {
+        let By { host, account, recovery } = by;
         self.record(&AuditEvent {
             action,
             space: self.space,
             host,
+            account,
+            recovery,
             writer: None,
             object: Some(object),
             version,
@@ -113,11 +125,13 @@ impl Audit {
     }
 
     /// Records that a command was denied.
-    pub(super) fn denied(&self, host: &str, lba: Option<u64>, reason: &str) {
+    pub(super) fn denied(&self, caller: &Caller, lba: Option<u64>, reason: &str) {
         self.record(&AuditEvent {
             action: Action::Denied,
             space: self.space,
-            host: Some(host),
+            host: Some(&caller.host.nqn),
+            account: Some(&caller.account),
+            recovery: false,
             writer: None,
             object: None,
             version: None,

@@ -113,8 +113,6 @@ impl Declared {
 pub(super) struct Binding {
     pub(super) bound: Option<Bound>,
     pub(super) declared: Option<Arc<Declared>>,
-    /// The host that created the object.
-    pub(super) owner: Option<Actor>,
 }
 
 impl Binding {
@@ -123,6 +121,14 @@ impl Binding {
         let bound = self.bound.map_or(0, |bound| bound.blocks);
         bound.max(self.declared.as_ref().map_or(0, |declared| declared.blocks))
     }
+}
+
+/// A deletion that the device has still to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Undone {
+    pub(super) id: VrId,
+    /// The host whose command began it.
+    pub(super) by: Option<Actor>,
 }
 
 /// All bindings of a namespace; their ranges do not overlap.
@@ -137,7 +143,7 @@ pub(super) struct Bindings {
     pub(super) taking: Vec<(u64, Range<u64>)>,
     next: u64,
     /// Objects whose places are gone and that the device may still hold, by the block of the label that says so.
-    undone: BTreeMap<u64, VrId>,
+    undone: BTreeMap<u64, Undone>,
 }
 
 impl Bindings {
@@ -262,8 +268,8 @@ impl Bindings {
     }
 
     /// Notes a deletion that is durable in the volume only.
-    pub(super) fn delete_later(&mut self, first: u64, id: VrId) {
-        self.undone.insert(first, id);
+    pub(super) fn delete_later(&mut self, first: u64, undone: Undone) {
+        self.undone.insert(first, undone);
     }
 
     /// The label at `first` says nothing of a deletion any more.
@@ -272,20 +278,20 @@ impl Bindings {
     }
 
     /// The pending deletion at a first block.
-    pub(super) fn undone_at(&self, first: u64) -> Option<VrId> {
-        self.undone.get(&first).copied()
+    pub(super) fn undone_at(&self, first: u64) -> Option<&Undone> {
+        self.undone.get(&first)
     }
 
     /// Deletions to be done of objects whose metadata blocks were in the range.
-    pub(super) fn undone_in(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, VrId)> {
+    pub(super) fn undone_in(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, &Undone)> {
         let (start, end) = (range.start.max(self.half) - self.half, range.end.max(self.half) - self.half);
         let within = (start < end).then(|| self.undone.range(start..end));
-        within.into_iter().flatten().map(|(first, id)| (*first, *id))
+        within.into_iter().flatten().map(|(first, undone)| (*first, undone))
     }
 
     /// The addresses of the labels of pending deletions of a register.
     pub(super) fn undone_of(&self, id: VrId) -> Vec<u64> {
-        self.undone.iter().filter(|(_, undone)| **undone == id).map(|(first, _)| *first).collect()
+        self.undone.iter().filter(|(_, undone)| undone.id == id).map(|(first, _)| *first).collect()
     }
 
     fn edit(&mut self, first: u64, change: impl FnOnce(&mut Binding)) {
@@ -299,35 +305,17 @@ impl Bindings {
             self.bound_blocks += bound.blocks;
             self.registers.insert(bound.id, first);
         }
-        if place.bound.is_none() {
-            // Only a declaration is left here.
-            place.owner = place.declared.as_ref().and_then(|declared| declared.owner.clone());
-        }
         if place.bound.is_none() && place.declared.is_none() {
             self.places.remove(&first);
         }
     }
 
-    /// The owner of a register that is bound at `first`: its creator, or else the host that declared it there.
-    pub(super) fn owner_at(&self, first: u64, id: VrId) -> Option<Actor> {
-        match self.place_of(id).and_then(|earlier| self.get(earlier)) {
-            Some(place) => place.owner.clone(),
-            None => self.get(first)?.declared.as_ref()?.owner.clone(),
-        }
-    }
-
     /// Binds a register here, and nowhere else. Its declaration, if it was declared here, is done.
     pub(super) fn bind(&mut self, first: u64, bound: Bound) {
-        let owner = self.owner_at(first, bound.id);
-        self.bind_owned(first, bound, owner);
-    }
-
-    /// The same with an owner.
-    pub(super) fn bind_owned(&mut self, first: u64, bound: Bound, owner: Option<Actor>) {
         if let Some(earlier) = self.place_of(bound.id).filter(|earlier| *earlier != first) {
             self.unbind(earlier);
         }
-        self.edit(first, |place| *place = Binding { bound: Some(bound), declared: None, owner });
+        self.edit(first, |place| *place = Binding { bound: Some(bound), declared: None });
     }
 
     /// Gives the place of a register another number of blocks; none when there is no room for them.

@@ -2,8 +2,9 @@
 
 use super::{
     BlockSpace, Outcome,
-    audit::{Action, Version},
-    bindings::Declared,
+    access::Actor,
+    audit::{Action, By, Version},
+    bindings::{Declared, Undone},
     blocks_of,
     coverage::Coverage,
     crowded,
@@ -15,6 +16,7 @@ use super::{
 };
 use crate::volume::Operation;
 use ciphermill_device::{DeviceError, StoreError};
+use ciphermill_nvme::Account;
 use ciphermill_program::VrId;
 use std::{
     collections::BTreeMap,
@@ -62,14 +64,14 @@ impl BlockSpace {
         let Plan { steps, flags, _taking } = plan;
         let made = self.make_all(steps, edit, needed).await;
         // Whatever became of the rest: what is marked as being deleted is to be gone.
-        let deleted = self.delete(origin, self.undone(edit)).await;
+        let deleted = self.delete(origin.account(), self.undone(edit)).await;
         made.and(deleted)?;
         if !flags.is_empty() {
             let (space, origin) = (Arc::clone(self), Arc::clone(origin));
             let set = move || {
                 flags.iter().try_for_each(|(id, flags)| {
                     space.device.set_flags(*id, *flags)?;
-                    space.audit.object(Action::Flags, origin.name(), *id, None, None);
+                    space.audit.object(Action::Flags, origin.by(), *id, None, None);
                     Ok(())
                 })
             };
@@ -80,10 +82,10 @@ impl BlockSpace {
     }
 
     /// Deletions to be done at the metadata blocks that the command changes.
-    pub(super) fn undone(&self, edit: &Edit) -> Vec<(u64, VrId)> {
+    pub(super) fn undone(&self, edit: &Edit) -> Vec<(u64, Undone)> {
         let (index, ranges) = (self.index(), edit.ranges());
         let found: BTreeMap<_, _> = ranges.iter().flat_map(|range| index.undone_in(range)).collect();
-        found.into_iter().collect()
+        found.into_iter().map(|(first, undone)| (first, undone.clone())).collect()
     }
 
     async fn make_all(self: &Arc<Self>, steps: Vec<Step>, edit: &Edit, needed: &Ranges) -> Outcome {
@@ -125,8 +127,8 @@ impl BlockSpace {
                 let mut index = self.index_mut();
                 index.unbind(first);
                 index.declare(first, None);
-                if let Some((first, id)) = step.deleted {
-                    index.delete_later(first, id);
+                if let Some((first, undone)) = step.deleted {
+                    index.delete_later(first, undone);
                 }
             }
             if let Some((first, declaration, owner, charge)) = step.declared {
@@ -158,14 +160,15 @@ impl BlockSpace {
     }
 
     /// Deletes objects that lost their address, and then the labels of the deletions. The caller holds the registers. An
-    /// object that was completed elsewhere meanwhile stays; failed deletions stay pending.
-    pub(super) async fn delete(self: &Arc<Self>, origin: &Arc<Origin>, deleted: Vec<(u64, VrId)>) -> Outcome {
+    /// object that was completed elsewhere meanwhile stays; failed deletions stay pending. `account` is that of the command;
+    /// the host that began a deletion may be another.
+    pub(super) async fn delete(self: &Arc<Self>, account: Option<&Account>, deleted: Vec<(u64, Undone)>) -> Outcome {
         let mut outcome = Ok(());
         for group in deleted.chunks(SIDE_BY_SIDE) {
             // Side by side, so that the device commits them together.
             let mut jobs = tokio::task::JoinSet::new();
-            for &(first, id) in group {
-                let (space, origin) = (Arc::clone(self), Arc::clone(origin));
+            for (first, Undone { id, by }) in group.iter().cloned() {
+                let (space, account) = (Arc::clone(self), account.cloned());
                 let delete = async move {
                     if space.index().place_of(id).is_some() {
                         return Ok(first);
@@ -173,7 +176,9 @@ impl BlockSpace {
                     let (device, version) = (space.device.clone(), space.version(id));
                     let deleted = space.blocking(&space.jobs, move || device.delete(id)).await?;
                     if deleted.is_ok() {
-                        space.audit.object(Action::Deleted, origin.name(), id, version, Some(first));
+                        let by =
+                            By { host: by.as_ref().map(Actor::as_str), account: account.as_ref(), recovery: false };
+                        space.audit.object(Action::Deleted, by, id, version, Some(first));
                     }
                     match deleted {
                         Ok(()) | Err(DeviceError::Store(StoreError::NotFound { .. })) => {

@@ -100,7 +100,7 @@ pub(super) fn flags_of(metadata: &Metadata) -> ObjectFlags {
 
 pub(super) fn options_of(metadata: &Metadata, result_limit: Option<u64>, origin: u64) -> WriteOptions {
     let mode = if metadata.stored { WriteMode::Stored } else { WriteMode::Compute };
-    WriteOptions { flags: flags_of(metadata), mode, result_limit, origin }
+    WriteOptions { flags: flags_of(metadata), mode, result_limit, origin, ..WriteOptions::default() }
 }
 
 impl BlockSpace {
@@ -140,12 +140,12 @@ impl BlockSpace {
         extra: Option<&Extra>,
     ) -> Outcome<Completion> {
         let id = declared.metadata.id;
-        let undone = self.index().undone_at(first);
+        let undone = self.index().undone_at(first).cloned();
         let mut registers = Ranges::from(point(id));
-        registers.extend(undone.map(point));
+        registers.extend(undone.as_ref().map(|undone| point(undone.id)));
         let register = crowded(self.registers.exclusive_always(registers).await)?;
         // The label at the first block is needed for this object.
-        self.delete(&Self::itself(), undone.map(|id| (first, id)).into_iter().collect()).await?;
+        self.delete(origin.account(), undone.map(|undone| (first, undone)).into_iter().collect()).await?;
         self.may_complete(declared).map_err(|error| error.at(first))?;
         let replaces = self.device.stat(id).is_ok();
         let work = {
@@ -160,7 +160,7 @@ impl BlockSpace {
                 if extra.is_some() {
                     count(&self.counters.direct);
                 }
-                self.report(first, declared, &written, replaces);
+                self.report(origin, first, declared, &written, replaces);
                 let bound = Bound { id, blocks: blocks_of(written.stat.size) };
                 return self.bind(first, bound, declared.blocks, register, room).await.map(Completion::Done);
             }
@@ -177,19 +177,29 @@ impl BlockSpace {
     /// Whether the host that declared an object may replace the one that its register holds by now: another host may have
     /// declared and completed it elsewhere meanwhile.
     fn may_complete(&self, declared: &Declared) -> Outcome {
-        let Some(owner) = &declared.owner else { return Ok(()) };
-        let (index, id) = (self.index(), declared.metadata.id);
-        let other = index.place_of(id).and_then(|place| index.get(place)).map(|place| place.owner.as_ref());
-        match other {
-            Some(other) if other != Some(owner) && self.config.access.of(owner.as_str()).owner_only => {
+        let declarer = declared.owner.as_ref().and_then(Actor::owner);
+        let Some(declarer) = declarer.filter(|owner| self.config.access.confines(owner)) else { return Ok(()) };
+        let id = declared.metadata.id;
+        match self.device.stat(id) {
+            Ok(stat) if stat.owner.as_ref() != Some(&declarer) => {
                 Err(CommandError::new(status::ACCESS_DENIED, format!("{id} belongs to another host")))
             }
             _ => Ok(()),
         }
     }
 
+    /// The options of the write that completes an object. Its result can be read by the host that declared it and by the
+    /// owner of the object that it replaces. If one of them may use its own objects only, its program reads only those.
+    fn options(&self, declared: &Declared, limit: u64) -> WriteOptions {
+        let owner = declared.owner.as_ref().and_then(Actor::owner);
+        let replaced = self.device.stat(declared.metadata.id).ok().and_then(|stat| stat.owner);
+        let readers = [owner.clone(), replaced].into_iter().flatten();
+        let reach = readers.into_iter().find(|reader| self.config.access.confines(reader));
+        WriteOptions { owner, reach, ..options_of(&declared.metadata, Some(limit), declared.number) }
+    }
+
     /// Records a completion for the audit log, and that a program was missing.
-    fn report(&self, first: u64, declared: &Declared, written: &Written, replaces: bool) {
+    fn report(&self, origin: &Origin, first: u64, declared: &Declared, written: &Written, replaces: bool) {
         let Metadata { id, stored, .. } = declared.metadata;
         if !written.computed && !stored && self.computing.contains(&id.type_code) {
             count(&self.counters.stored_without_program);
@@ -204,6 +214,8 @@ impl BlockSpace {
             },
             space: self.id,
             host: host.map(Actor::as_str),
+            account: origin.account(),
+            recovery: false,
             writer: writer.as_ref().filter(|writer| Some(*writer) != host).map(Actor::as_str),
             object: Some(id),
             version: Some(Version::from(&written.stat)),
@@ -220,7 +232,7 @@ impl BlockSpace {
         }
         let Declared { metadata, number, .. } = *declared;
         let label = Label::Declared(Declaration { metadata, kind: Kind::Failed, number });
-        let label = label.encode_owned(declared.owner.as_ref());
+        let label = label.encode_by(declared.owner.as_ref());
         if let Err(error) = self.commit(vec![Operation::SetLabel { lba: self.half + first, label }]).await {
             // Known until the namespace is closed; after that, the blocks count for what is declared, as ever.
             tracing::warn!(space = self.id, lba = first, %error, "that an object was refused is not durable");
@@ -262,7 +274,7 @@ impl BlockSpace {
         drop(coverage);
         // Not before it is known to be whole: others wait for what is being taken.
         let (limit, room) = self.room(first, declared);
-        let mut sink = self.device.write(id, size, options_of(&declared.metadata, Some(limit), declared.number))?;
+        let mut sink = self.device.write(id, size, self.options(declared, limit))?;
         let mut piece = vec![0; PIECE_BYTES.min(declared.blocks * BLOCK_BYTES as u64) as usize];
         let mut done = 0;
         while done < size {
@@ -306,9 +318,8 @@ impl BlockSpace {
         room: Taking,
     ) -> Outcome<Binding> {
         let id = bound.id;
-        let (earlier, shown, owner) = {
+        let (earlier, shown) = {
             let index = self.index();
-            let owner = index.owner_at(first, id);
             let here = index.get(first).map_or(0, |place| place.blocks());
             let mut shown = Self::whole(self.half, first, here.max(bound.blocks));
             let earlier = index.place_of(id).filter(|earlier| *earlier != first);
@@ -317,10 +328,10 @@ impl BlockSpace {
                 shown.push(earlier..earlier + blocks);
                 shown.push(self.half + earlier..self.half + earlier + 1);
             }
-            (earlier, shown, owner)
+            (earlier, shown)
         };
         let mut operations = vec![
-            Operation::SetLabel { lba: first, label: Label::Bound(bound).encode_owned(owner.as_ref()) },
+            Operation::SetLabel { lba: first, label: Label::Bound(bound).encode() },
             Operation::ClearLabel { lba: self.half + first },
             Operation::Unmap { lba: first, blocks: declared.max(bound.blocks) },
         ];

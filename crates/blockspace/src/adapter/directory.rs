@@ -250,7 +250,7 @@ impl BlockSpace {
         let mut objects = self.device.list();
         let index = self.index();
         if origin.is_bounded(Use::Read) {
-            objects.retain(|stat| origin.register(Use::Read, &index, stat.id).is_ok());
+            objects.retain(|stat| origin.object(Use::Read, stat.id, stat.owner.as_ref()).is_ok());
         }
         let from = objects.partition_point(|stat| stat.id < start);
         let entries = objects[from..].iter().take(most).map(|stat| {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! offset  bytes  field
-//!      0      1  version, 2; 3 if the name of the owner follows all other fields
+//!      0      1  version, 2; 3 if the name of a host follows all other fields
 //!      1      1  kind: 1 bound, 2 being deleted, 3 declared, 4 reserved: declared where the namespace chose, 5 failed:
 //!                declared, and what its blocks were could not be completed
 //! bound, at the first block of the object; being deleted, at what was its first block
@@ -13,17 +13,18 @@
 //! declared, reserved and failed, at the metadata block
 //!      2     40  the record of the metadata block
 //!     42      8  number of the declaration: the object that completes it has it as origin in the device
-//! owner, in version 3, at the end of all kinds
+//! host, in version 3, at the end: the host that declared the object, or that deletes it; never of kind 1
 //!             1  bytes of the name, 1 to 200
 //!                the name, in UTF-8
 //! ```
+//! The device keeps the owner of a bound object.
 //! All numbers are little-endian.
 
 use super::{access::Actor, bindings::Bound};
 use ciphermill_program::{DataId, KeyId, META_BLOCK_BYTES, Metadata, TypeCode, VrId};
 
 const VERSION: u8 = 2;
-const VERSION_OWNED: u8 = 3;
+const VERSION_BY: u8 = 3;
 const BOUND: u8 = 1;
 const DELETED: u8 = 2;
 const DECLARED: u8 = 3;
@@ -90,32 +91,34 @@ impl Label {
         }
     }
 
-    /// The same with the owner of the object, if it has one.
-    pub(super) fn encode_owned(&self, owner: Option<&Actor>) -> Vec<u8> {
+    /// The same with the host that declared the object, or that deletes it. The label of a bound object names none.
+    pub(super) fn encode_by(&self, host: Option<&Actor>) -> Vec<u8> {
         let mut bytes = self.encode();
-        if let (Some(owner), Some(version)) = (owner, bytes.first_mut()) {
-            *version = VERSION_OWNED;
-            bytes.push(owner.as_str().len() as u8);
-            bytes.extend_from_slice(owner.as_str().as_bytes());
+        let host = host.filter(|_| !matches!(self, Self::Bound(_)));
+        if let (Some(host), Some(version)) = (host, bytes.first_mut()) {
+            *version = VERSION_BY;
+            bytes.push(host.as_str().len() as u8);
+            bytes.extend_from_slice(host.as_str().as_bytes());
         }
         bytes
     }
 
-    /// Reads what [`encode_owned`](Self::encode_owned) wrote; `None` for anything else.
-    pub(super) fn decode_owned(bytes: &[u8]) -> Option<(Self, Option<Actor>)> {
-        if bytes.first() != Some(&VERSION_OWNED) {
+    /// Reads what [`encode_by`](Self::encode_by) wrote; `None` for anything else.
+    pub(super) fn decode_by(bytes: &[u8]) -> Option<(Self, Option<Actor>)> {
+        if bytes.first() != Some(&VERSION_BY) {
             return Some((Self::decode(bytes)?, None));
         }
         let fixed = match *bytes.get(1)? {
-            BOUND | DELETED => 20,
+            BOUND => return None,
+            DELETED => 20,
             _ => 2 + RECORD_BYTES + 8,
         };
         let (label, name) = bytes.split_at_checked(fixed)?;
         let (&length, name) = name.split_first()?;
-        let owner = std::str::from_utf8(name).ok().filter(|name| name.len() == usize::from(length));
+        let host = std::str::from_utf8(name).ok().filter(|name| name.len() == usize::from(length));
         let mut label = label.to_vec();
         label[0] = VERSION;
-        Some((Self::decode(&label)?, Some(Actor::new(owner?)?)))
+        Some((Self::decode(&label)?, Some(Actor::new(host?)?)))
     }
 
     /// `None` for bytes that [`encode`](Self::encode) never returns.
@@ -186,18 +189,20 @@ mod tests {
             }
             assert_eq!(Label::decode(&[&bytes[..], &[0]].concat()), None);
         }
-        let owner = Actor::new("host").expect("short");
-        assert_eq!(bound.encode_owned(None), bound.encode());
-        let owned = bound.encode_owned(Some(&owner));
-        assert_eq!((owned[0], &owned[20..]), (3, &b"\x04host"[..]));
+        let host = Actor::new("host").expect("short");
+        assert_eq!(deleted.encode_by(None), deleted.encode());
+        let named = deleted.encode_by(Some(&host));
+        assert_eq!((named[0], &named[20..]), (3, &b"\x04host"[..]));
+        assert_eq!(bound.encode_by(Some(&host)), bound.encode());
+        assert_eq!(Label::decode_by(&[&[3], &bound.encode()[1..], b"\x04host"].concat()), None);
         let longest = Actor::new(&"x".repeat(Actor::MAX_BYTES)).expect("as long as it may be");
-        for label in [bound, deleted, declared, reserved, failed] {
-            for owner in [None, Some(owner.clone()), Some(longest.clone())] {
-                let bytes = label.encode_owned(owner.as_ref());
+        for label in [deleted, declared, reserved, failed] {
+            for host in [None, Some(host.clone()), Some(longest.clone())] {
+                let bytes = label.encode_by(host.as_ref());
                 assert!(bytes.len() <= crate::volume::MAX_LABEL_BYTES);
-                assert_eq!(Label::decode_owned(&bytes), Some((label, owner)));
+                assert_eq!(Label::decode_by(&bytes), Some((label, host)));
                 for end in 0..bytes.len() {
-                    assert_eq!(Label::decode_owned(&bytes[..end]), None);
+                    assert_eq!(Label::decode_by(&bytes[..end]), None);
                 }
             }
         }

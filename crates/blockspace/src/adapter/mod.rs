@@ -339,7 +339,7 @@ impl BlockSpace {
     fn note_denial(&self, caller: &Caller, error: &CommandError) {
         if error.status.is(status::ACCESS_DENIED) {
             count(&self.counters.denied);
-            self.audit.denied(&caller.host.nqn, error.lba, &error.detail);
+            self.audit.denied(caller, error.lba, &error.detail);
         }
     }
 

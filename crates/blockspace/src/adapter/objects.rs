@@ -17,7 +17,7 @@ use crate::vendor::{
     CloseObject, DeleteObject, OPCODE_CLOSE, OPCODE_DELETE, OPCODE_DIRECTORY, OPCODE_OPEN, OPCODE_READ, OPCODE_RELEASE,
     OPCODE_RESERVE, OpenMode, OpenObject, Opened, ReadObject, Release, Reserve, Reserved, VendorError,
 };
-use ciphermill_device::{DeviceError, ObjectFlags, ReadMode, ReadOptions};
+use ciphermill_device::{DeviceError, ObjectFlags, ReadMode};
 use ciphermill_nvme::{Answer, Caller, CommandError, Status, VendorCommand};
 use ciphermill_program::{Metadata, VrId};
 use std::{
@@ -152,12 +152,12 @@ impl BlockSpace {
             } else {
                 let _register = crowded(self.registers.exclusive(point(id)).await)?;
                 if self.index().place_of(id).is_none() {
-                    origin.register(Use::Change, &self.index(), id)?;
+                    origin.register(Use::Change, &self.device, id)?;
                     let (device, version) = (self.device.clone(), self.version(id));
                     let deleted = self.blocking(&self.jobs, move || device.delete(id)).await?;
                     self.pages.forget(id);
                     if deleted.is_ok() {
-                        self.audit.object(Action::Deleted, origin.name(), id, version, None);
+                        self.audit.object(Action::Deleted, origin.by(), id, version, None);
                     }
                     return deleted.map_err(|error| status::of_device(&error));
                 }
@@ -254,35 +254,39 @@ impl BlockSpace {
 
     async fn open_object(
         self: &Arc<Self>,
-        origin: &Origin,
+        origin: &Arc<Origin>,
         caller: &Arc<Caller>,
         open: OpenObject,
         length: usize,
     ) -> Outcome<Vec<u8>> {
         let OpenObject { id, mode } = open;
-        origin.register(Use::Read, &self.index(), id)?;
+        origin.register(Use::Read, &self.device, id)?;
         let computes = match mode {
             OpenMode::Stored => false,
             OpenMode::Compute => true,
             OpenMode::Armed => self.device.stat(id).is_ok_and(|stat| stat.flags.contains(ObjectFlags::ARMED)),
         };
         let room = length - Opened::BYTES;
-        let space = Arc::clone(self);
-        let work = move || -> Result<_, DeviceError> {
-            let content = space.content(id, mode)?;
-            let head = content.read(0, room)?;
-            Ok((content, head))
+        let (space, by) = (Arc::clone(self), Arc::clone(origin));
+        let work = move || -> Outcome<_> {
+            let (content, disarmed) = space.content(&by, id, mode)?;
+            let head = content.read(0, room).map_err(|error| status::of_device(&error.into()))?;
+            Ok((content, head, disarmed))
         };
         let waiting = if computes { self.queued(origin)? } else { None };
         let opened = match computes {
             true => self.device_job(origin, work).await?,
             false => self.blocking(&self.disk, work).await?,
         };
-        let (content, head) = opened.map_err(|error| status::of_device(&error))?;
+        let (content, head, disarmed) = opened?;
         drop(waiting);
         let (size, computed) = (content.size(), matches!(content, Content::Computed(_)));
         if computed {
-            self.audit.object(Action::ComputedRead, origin.name(), id, self.version(id), self.index().place_of(id));
+            let place = self.index().place_of(id);
+            self.audit.object(Action::ComputedRead, origin.by(), id, self.version(id), place);
+        }
+        if disarmed {
+            self.audit.object(Action::Flags, origin.by(), id, None, None);
         }
         let session = match head.len() as u64 {
             all if all == size => 0,
@@ -298,17 +302,28 @@ impl BlockSpace {
         Ok(bytes)
     }
 
-    fn content(&self, id: VrId, mode: OpenMode) -> Result<Content, DeviceError> {
+    /// The content of an object, and whether the read disarmed it.
+    fn content(&self, origin: &Origin, id: VrId, mode: OpenMode) -> Outcome<(Content, bool)> {
+        let told = |error: DeviceError| status::of_device(&error);
         let mode = match mode {
-            OpenMode::Stored => return Ok(Content::Stored(self.device.open_object(id)?)),
+            OpenMode::Stored => return Ok((self.stored(origin, id)?, false)),
             OpenMode::Compute => ReadMode::Compute,
             OpenMode::Armed => ReadMode::Armed,
         };
-        let source = self.device.read_with(id, ReadOptions { mode, result_limit: Some(self.config.session_bytes) })?;
-        match source.computed() {
-            true => Ok(Content::Computed(source.into_bytes()?)),
-            false => Ok(Content::Stored(self.device.open_object(id)?)),
+        let options = origin.read_options(mode, self.config.session_bytes);
+        let source = self.device.read_with(id, options).map_err(told)?;
+        if !source.computed() {
+            return Ok((self.stored(origin, id)?, false));
         }
+        let disarmed = mode == ReadMode::Armed && source.stat().flags.contains(ObjectFlags::ONE_SHOT);
+        Ok((Content::Computed(source.into_bytes().map_err(|error| told(error.into()))?), disarmed))
+    }
+
+    /// The stored bytes of an object, if this very version may be read.
+    fn stored(&self, origin: &Origin, id: VrId) -> Outcome<Content> {
+        let pages = self.device.open_object(id).map_err(|error| status::of_device(&error))?;
+        origin.object(Use::Read, id, pages.stat().owner.as_ref())?;
+        Ok(Content::Stored(pages))
     }
 
     async fn read_open(self: &Arc<Self>, caller: &Caller, read: ReadObject, length: usize) -> Outcome<Vec<u8>> {

@@ -91,7 +91,8 @@ impl BlockSpace {
         let computing = device.types().into_iter().filter(|known| computes(known.role)).map(|known| known.code);
         let labels = u64::try_from(config.max_places).unwrap_or(u64::MAX).saturating_mul(3);
         volume.set_quota(id.0, Quota { blocks: config.capacity, labels });
-        let places = recover(&space, &volume, half)?;
+        let audit = Audit { space: id.0, sink };
+        let places = recover(&space, &volume, half, &audit)?;
         let mapped = volume.states(id.0, 0, half);
         let mapped =
             mapped.iter().rev().find(|run| run.state != BlockState::Absent).map_or(0, |run| run.lba + run.blocks);
@@ -116,7 +117,7 @@ impl BlockSpace {
             jobs: semaphore(config.device_jobs),
             disk: semaphore(config.disk_reads),
             shares: Shares::new(&config),
-            audit: Audit { space: id.0, sink },
+            audit,
             sessions: Sessions::new(&config),
             opens: Opens::new(&config, device.config().max_object_bytes),
             pages: PageCache::default(),

@@ -3,11 +3,13 @@
 use super::{
     BlockSpace, Outcome,
     access::{Actor, Rights},
+    audit::By,
     bindings::{Binding, Bindings},
     locks::Ranges,
     shares::Share,
     status,
 };
+use ciphermill_device::{ReadMode, ReadOptions, Space, store::Owner};
 use ciphermill_nvme::{Account, Caller, CommandError};
 use ciphermill_program::{TypeCode, VrId};
 use std::sync::Arc;
@@ -37,64 +39,70 @@ fn denied(what: impl Into<String>) -> CommandError {
 }
 
 impl Origin {
-    /// The name of the host.
-    pub(super) fn name(&self) -> Option<&str> {
-        self.caller.as_ref().map(|caller| caller.host.nqn.as_str())
-    }
-
     /// The account of the host.
     pub(super) fn account(&self) -> Option<&Account> {
         self.caller.as_ref().map(|caller| &caller.account)
     }
 
+    /// The host in entries of the audit log.
+    pub(super) fn by(&self) -> By<'_> {
+        let host = self.caller.as_ref().map(|caller| caller.host.nqn.as_str());
+        By { host, account: self.account(), recovery: false }
+    }
+
+    /// The owner whose objects alone the host may use; `None`: the host may use all.
+    pub(super) fn reach(&self) -> Option<Owner> {
+        self.actor.as_ref().filter(|_| self.rights.owner_only).and_then(Actor::owner)
+    }
+
+    /// The options of a computed read of this host.
+    pub(super) fn read_options(&self, mode: ReadMode, limit: u64) -> ReadOptions {
+        let keep_armed = !self.rights.write;
+        ReadOptions { result_limit: Some(limit), reach: self.reach(), keep_armed, ..ReadOptions::new(mode) }
+    }
+
     /// Whether the owner of an object and its type let this host use it.
-    fn object(&self, used: Use, id: VrId, owner: Option<&Actor>) -> Outcome {
+    pub(super) fn object(&self, used: Use, id: VrId, owner: Option<&Owner>) -> Outcome {
         if used == Use::Change && id.type_code == PROGRAM && !self.rights.program {
             return Err(denied(format!("{id} is a program, and the host has no right to change programs")));
         }
-        if !self.rights.owner_only || owner.is_some() && owner == self.actor.as_ref() {
-            return Ok(());
-        }
-        match (used, owner) {
-            (Use::Read, None) => Ok(()),
-            (_, None) => Err(denied(format!("{id} has no owner, and the host may change its own objects only"))),
-            _ => Err(denied(format!("{id} belongs to another host"))),
-        }
-    }
-
-    fn place(&self, used: Use, first: u64, place: &Binding) -> Outcome {
-        let declared = place.declared.as_ref().map(|declared| declared.metadata.id);
-        match place.bound.map(|bound| bound.id).or(declared) {
-            Some(id) => self.object(used, id, place.owner.as_ref()).map_err(|error| error.at(first)),
-            None => Ok(()),
+        let is_own = || owner.is_some() && owner == self.reach().as_ref();
+        match (self.rights.owner_only, owner) {
+            (false, _) => Ok(()),
+            _ if is_own() => Ok(()),
+            (true, Some(_)) => Err(denied(format!("{id} belongs to another host"))),
+            (true, None) => Err(denied(format!("{id} has no owner, and the host may use its own objects only"))),
         }
     }
 
-    /// Whether the host may use whatever objects have blocks or a metadata block in the ranges.
-    pub(super) fn ranges(&self, used: Use, index: &Bindings, ranges: &Ranges) -> Outcome {
+    /// The device says who owns a bound object; a declared one belongs to its declarer.
+    fn place(&self, used: Use, device: &Space, first: u64, place: &Binding) -> Outcome {
+        let (id, owner) = match (place.bound, &place.declared) {
+            (Some(bound), _) => (bound.id, device.stat(bound.id).ok().and_then(|stat| stat.owner)),
+            (None, Some(declared)) => (declared.metadata.id, declared.owner.as_ref().and_then(Actor::owner)),
+            (None, None) => return Ok(()),
+        };
+        self.object(used, id, owner.as_ref()).map_err(|error| error.at(first))
+    }
+
+    /// Whether the host may use all objects that have blocks or a metadata block in the ranges.
+    pub(super) fn ranges(&self, used: Use, device: &Space, index: &Bindings, ranges: &Ranges) -> Outcome {
         if !self.is_bounded(used) {
             return Ok(());
         }
         for range in ranges.iter() {
             let mut places = index.overlapping(index.data_part(range)).chain(index.named_in(range));
-            places.try_for_each(|(first, place)| self.place(used, first, place))?;
+            places.try_for_each(|(first, place)| self.place(used, device, first, place))?;
         }
         Ok(())
     }
 
-    /// Whether the host may use a register, wherever it is bound.
-    pub(super) fn register(&self, used: Use, index: &Bindings, id: VrId) -> Outcome {
-        match index.place_of(id).and_then(|first| index.get(first)) {
-            Some(place) => self.object(used, id, place.owner.as_ref()),
-            None => self.object(used, id, None),
-        }
-    }
-
-    /// Whether the host may declare a register: a new one, or one that it may change.
-    pub(super) fn declares(&self, index: &Bindings, id: VrId, exists: bool) -> Outcome {
-        match exists {
-            true => self.register(Use::Change, index, id),
-            false => self.object(Use::Change, id, self.actor.as_ref()),
+    /// Whether the host may use a register. An empty one is everybody's; programs need their right nevertheless.
+    pub(super) fn register(&self, used: Use, device: &Space, id: VrId) -> Outcome {
+        match device.stat(id) {
+            Ok(stat) => self.object(used, id, stat.owner.as_ref()),
+            Err(_) if used == Use::Read => Ok(()),
+            Err(_) => self.object(used, id, self.reach().as_ref()),
         }
     }
 
@@ -121,6 +129,9 @@ impl BlockSpace {
             return Err(denied(format!("the host has no right to {what} in this namespace")));
         }
         let (actor, share) = (Actor::new(&caller.host.nqn), Some(self.shares.of(&caller.account)));
+        if rights.owner_only && actor.is_none() {
+            return Err(Actor::too_long());
+        }
         Ok(Arc::new(Origin { rights, caller: Some(Arc::clone(caller)), actor, share }))
     }
 }

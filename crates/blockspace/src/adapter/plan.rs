@@ -3,7 +3,7 @@
 use super::{
     BlockSpace, Outcome, Taking,
     access::Actor,
-    bindings::{Binding, Bindings, Bound},
+    bindings::{Binding, Bindings, Bound, Undone},
     blocks_of,
     complete::flags_of,
     count,
@@ -37,7 +37,7 @@ pub(super) struct Step {
     pub(super) declared: Option<(u64, Declaration, Option<Actor>, Option<PendingCharge>)>,
     pub(super) bound: Option<(u64, Bound)>,
     /// The register that the step marks as being deleted, at its label.
-    pub(super) deleted: Option<(u64, VrId)>,
+    pub(super) deleted: Option<(u64, Undone)>,
     /// Labels of deletions that the step calls off.
     pub(super) spared: Vec<u64>,
 }
@@ -161,9 +161,9 @@ impl BlockSpace {
                     Ok(stat) => Label::Deleted { id: bound.id, generation: stat.generation },
                     Err(_) => Label::Deleted { id: bound.id, generation: 0 },
                 };
-                step.operations.push(Operation::SetLabel { lba: first, label: label.encode() });
+                step.operations.push(Operation::SetLabel { lba: first, label: label.encode_by(origin.actor.as_ref()) });
                 step.removed = Some(first);
-                step.deleted = Some((first, bound.id));
+                step.deleted = Some((first, Undone { id: bound.id, by: origin.actor.clone() }));
             }
             if declared.is_none() {
                 step.removed = Some(first);
@@ -267,7 +267,7 @@ impl BlockSpace {
         let number = self.declarations.fetch_add(1, Ordering::Relaxed).max(1);
         let declaration = Declaration { metadata: *metadata, kind, number };
         let charge = self.charge(index, origin, first, blocks)?;
-        let label = Label::Declared(declaration).encode_owned(origin.actor.as_ref());
+        let label = Label::Declared(declaration).encode_by(origin.actor.as_ref());
         let operations = vec![Operation::SetLabel { lba: self.half + first, label }];
         let declared = Some((first, declaration, origin.actor.clone(), charge));
         Ok(Step { operations, declared, ..Step::default() })

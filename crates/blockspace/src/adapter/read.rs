@@ -10,7 +10,7 @@ use super::{
     status,
 };
 use crate::volume::{BLOCK_BYTES, BlockState, VolumeError};
-use ciphermill_device::{DeviceError, ObjectFlags, ObjectStat, ReadMode, ReadOptions, StoreError};
+use ciphermill_device::{DeviceError, ObjectFlags, ObjectStat, ReadMode, StoreError, store::Owner};
 use ciphermill_nvme::{Answer, CommandError, buffers};
 use ciphermill_program::Metadata;
 use std::{num::NonZeroU32, ops::Range, sync::Arc};
@@ -31,13 +31,15 @@ struct Collected {
 enum Failure {
     Volume(VolumeError),
     Device(u64, DeviceError),
+    Denied(CommandError),
 }
 
 impl Failure {
-    fn told(&self) -> CommandError {
+    fn told(self) -> CommandError {
         match self {
-            Self::Volume(error) => status::of_volume(error),
-            Self::Device(lba, error) => status::of_device(error).at(*lba),
+            Self::Volume(error) => status::of_volume(&error),
+            Self::Device(lba, error) => status::of_device(&error).at(lba),
+            Self::Denied(error) => error,
         }
     }
 }
@@ -97,29 +99,29 @@ impl BlockSpace {
         let index = self.index();
         index.named_in(range).next().is_none()
             && index.overlapping(index.data_part(range)).all(|(_, place)| place.bound.is_none())
-            && self.sessions.overlapping(range).is_empty()
+            && self.sessions.overlapping(range, None).is_empty()
     }
 
     async fn read_objects(self: Arc<Self>, origin: &Arc<Origin>, range: Range<u64>) -> Outcome<Vec<u8>> {
         let view = crowded(self.views.shared(range.clone()).await)?;
-        origin.ranges(Use::Read, &self.index(), &range.clone().into())?;
+        origin.ranges(Use::Read, &self.device, &self.index(), &range.clone().into())?;
         let collect = {
-            let (space, range) = (Arc::clone(&self), range.clone());
+            let (space, by, range) = (Arc::clone(&self), Arc::clone(origin), range.clone());
             move || {
-                let collected = space.collect_blocks(&range);
+                let collected = space.collect_blocks(&by, &range);
                 drop(view);
                 collected
             }
         };
-        let Collected { mut bytes, armed } = self.blocking(&self.disk, collect).await?.map_err(|error| error.told())?;
+        let Collected { mut bytes, armed } = self.blocking(&self.disk, collect).await?.map_err(Failure::told)?;
         for object in armed {
             let Armed { first, bound, pieces } = object;
             let contents = match self.compute(origin, first, bound, &pieces).await.map_err(|error| error.at(first))? {
                 Some(contents) => contents,
                 None => {
-                    let (space, pieces) = (Arc::clone(&self), pieces.clone());
-                    let read = move || space.read_stored(first, bound, &pieces);
-                    self.blocking(&self.disk, read).await?.map_err(|error| error.told())?
+                    let (space, by, pieces) = (Arc::clone(&self), Arc::clone(origin), pieces.clone());
+                    let read = move || space.read_stored(&by, first, bound, &pieces);
+                    self.blocking(&self.disk, read).await?.map_err(Failure::told)?
                 }
             };
             for (piece, content) in pieces.iter().zip(contents) {
@@ -130,7 +132,9 @@ impl BlockSpace {
     }
 
     /// Blocks: everything that need not be computed, as it is at one moment. The caller holds the view.
-    fn collect_blocks(&self, range: &Range<u64>) -> Result<Collected, Failure> {
+    fn collect_blocks(&self, origin: &Origin, range: &Range<u64>) -> Result<Collected, Failure> {
+        let reach = origin.reach();
+        let reach = reach.as_ref();
         let (mut shown, named) = {
             let index = self.index();
             let bound = |(first, place): (u64, &super::bindings::Binding)| Some((first, place.bound?));
@@ -140,7 +144,7 @@ impl BlockSpace {
             let named: Vec<_> = index.named_in(range).map(|(first, place)| (first, place.clone())).collect();
             (shown, named)
         };
-        self.longer_results(range, &mut shown);
+        self.longer_results(range, reach, &mut shown);
         let mut bytes = buffers::zeroed((range.end - range.start) as usize * BLOCK_BYTES);
         let states = match shown.is_empty() {
             true => Vec::new(),
@@ -163,21 +167,21 @@ impl BlockSpace {
                 continue;
             }
             let flags = self.device.stat(bound.id).map_or(ObjectFlags::NONE, |stat| stat.flags);
-            if flags.contains(ObjectFlags::ARMED) || self.sessions.stat(first).is_some() {
+            if flags.contains(ObjectFlags::ARMED) || self.sessions.stat(first, reach).is_some() {
                 match armed.iter_mut().find(|object| object.first == first) {
                     Some(object) => object.pieces.extend(pieces),
                     None => armed.push(Armed { first, bound, pieces }),
                 }
                 continue;
             }
-            let contents = self.read_stored(first, bound, &pieces)?;
+            let contents = self.read_stored(origin, first, bound, &pieces)?;
             for (piece, content) in pieces.iter().zip(contents) {
                 part(&mut bytes, range.start, piece).copy_from_slice(&content);
             }
         }
         for (first, place) in named {
             let metadata = match (place.bound, &place.declared) {
-                (Some(bound), _) => self.device.stat(bound.id).ok().map(|stat| self.shown_record(first, &stat)),
+                (Some(bound), _) => self.device.stat(bound.id).ok().map(|stat| self.shown_record(first, reach, &stat)),
                 (None, Some(declared)) => Some(declared.metadata),
                 (None, None) => None,
             };
@@ -190,9 +194,9 @@ impl BlockSpace {
     }
 
     /// The record of a bound object; while a result is being read, with the size and the checksum of the result.
-    fn shown_record(&self, first: u64, stat: &ObjectStat) -> Metadata {
+    fn shown_record(&self, first: u64, reach: Option<&Owner>, stat: &ObjectStat) -> Metadata {
         let stored = record(stat);
-        match self.sessions.stat(first) {
+        match self.sessions.stat(first, reach) {
             None => stored,
             Some(ResultStat { size, checksum }) => {
                 Metadata { size, object_crc32c: NonZeroU32::new(checksum), ..stored }
@@ -201,9 +205,9 @@ impl BlockSpace {
     }
 
     /// Adds the blocks that results being read have beyond those of their objects.
-    fn longer_results(&self, range: &Range<u64>, shown: &mut Vec<(u64, Bound, Range<u64>)>) {
+    fn longer_results(&self, range: &Range<u64>, reach: Option<&Owner>, shown: &mut Vec<(u64, Bound, Range<u64>)>) {
         let index = self.index();
-        for (first, blocks) in self.sessions.overlapping(range) {
+        for (first, blocks) in self.sessions.overlapping(range, reach) {
             let Some(bound) = index.get(first).and_then(|place| place.bound) else { continue };
             let end = (first + blocks).min(index.limit(first));
             if end > first + bound.blocks {
@@ -214,7 +218,13 @@ impl BlockSpace {
 
     /// Blocks the thread: the content of blocks of a stored object. Bytes behind its end are zeros, and so are all bytes of
     /// a deleted object.
-    fn read_stored(&self, first: u64, bound: Bound, pieces: &[Range<u64>]) -> Result<Vec<Vec<u8>>, Failure> {
+    fn read_stored(
+        &self,
+        origin: &Origin,
+        first: u64,
+        bound: Bound,
+        pieces: &[Range<u64>],
+    ) -> Result<Vec<Vec<u8>>, Failure> {
         let zeros = |piece: &Range<u64>| vec![0; (piece.end - piece.start) as usize * BLOCK_BYTES];
         let fail = |error| Failure::Device(first, error);
         let pages = match self.pages.open(&self.device, bound.id) {
@@ -222,6 +232,9 @@ impl BlockSpace {
             Err(DeviceError::Store(StoreError::NotFound { .. })) => return Ok(pieces.iter().map(zeros).collect()),
             Err(error) => return Err(fail(error)),
         };
+        // Of this version: the register may have another object than when the read began.
+        let owner = pages.stat().owner;
+        origin.object(Use::Read, bound.id, owner.as_ref()).map_err(|error| Failure::Denied(error.at(first)))?;
         let read = |piece: &Range<u64>| {
             let mut bytes = zeros(piece);
             pages
@@ -251,27 +264,32 @@ impl BlockSpace {
             }
         };
         let Ok(stat) = self.device.stat(bound.id) else { return Ok(None) };
-        if session.as_ref().is_none_or(|session| !session.has(bound.id, stat.generation, pieces)) {
+        let reach = origin.reach();
+        if session.as_ref().is_none_or(|session| !session.has((bound.id, stat.generation), reach.as_ref(), pieces)) {
             if !stat.flags.contains(ObjectFlags::ARMED) {
                 return Ok(None);
             }
             let device = self.device.clone();
             let room = self.index().limit(first).saturating_sub(first);
             let limit = room.saturating_mul(BLOCK_BYTES as u64).min(self.config.session_bytes);
-            let options = ReadOptions { mode: ReadMode::Armed, result_limit: Some(limit) };
+            let options = origin.read_options(ReadMode::Armed, limit);
             let run = move || {
                 let source = device.read_with(bound.id, options)?;
-                let (computed, generation) = (source.computed(), source.stat().generation);
-                Ok::<_, DeviceError>(if computed { Some((generation, source.into_bytes()?)) } else { None })
+                let (computed, ObjectStat { generation, flags, .. }) = (source.computed(), source.stat());
+                Ok::<_, DeviceError>(if computed { Some((generation, flags, source.into_bytes()?)) } else { None })
             };
             let waiting = self.queued(origin)?;
             let outcome = self.device_job(origin, run).await?;
             drop(waiting);
-            let Some((generation, result)) = outcome.map_err(|error| status::of_device(&error))? else {
+            let Some((generation, flags, result)) = outcome.map_err(|error| status::of_device(&error))? else {
                 return Ok(None);
             };
             count(&self.counters.computed_reads);
-            self.audit.object(Action::ComputedRead, origin.name(), bound.id, Some(Version::from(&stat)), Some(first));
+            let version = Some(Version::from(&stat));
+            self.audit.object(Action::ComputedRead, origin.by(), bound.id, version, Some(first));
+            if flags.contains(ObjectFlags::ONE_SHOT) {
+                self.audit.object(Action::Flags, origin.by(), bound.id, None, Some(first));
+            }
             let (bytes, room) = (result.len() as u64, self.index().limit(first).saturating_sub(first));
             if blocks_of(bytes) > room {
                 let text =
@@ -279,14 +297,14 @@ impl BlockSpace {
                 return Err(CommandError::new(status::RESULT_TOO_LARGE, text));
             }
             let stat = ResultStat { size: bytes, checksum: crc32c::crc32c(&result) };
-            if !self.sessions.admit(first, &cell, stat, origin.account()) {
+            if !self.sessions.admit(first, &cell, stat, origin.account(), reach.as_ref()) {
                 let text = format!(
                     "the result has {bytes} bytes, a result that is read by blocks may have {}",
                     self.config.session_bytes
                 );
                 return Err(CommandError::new(status::RESULT_TOO_LARGE, text));
             }
-            *session = Some(Session::new(bound.id, generation, first, result));
+            *session = Some(Session::new((bound.id, generation), reach, first, result));
         }
         let Some(open) = session.as_mut() else { return Ok(None) };
         let contents = open.take(pieces);

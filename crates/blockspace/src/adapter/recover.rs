@@ -3,6 +3,7 @@
 //! A crash or a failed volume may leave the two apart; this brings them together:
 //! - a declared object that the device has, with the number of its declaration as origin, was completed: it is bound;
 //! - an object with a pending deletion is deleted, unless it has another version or an address again;
+//!   both of these have an entry in the audit log, marked as a recovery;
 //! - an address whose object no longer exists is freed;
 //! - an address whose object has another number of blocks gets that number if there is room; otherwise it is freed, and the
 //!   object has no address;
@@ -12,6 +13,7 @@
 use super::{
     BlockSpaceError,
     access::Actor,
+    audit::{Action, Audit, By, Version},
     bindings::{Bindings, Bound, Declared},
     blocks_of,
     coverage::Coverage,
@@ -27,24 +29,28 @@ const OPERATIONS: usize = 256;
 
 #[derive(Default)]
 struct Labels {
-    bound: Vec<(u64, Bound, Option<Actor>)>,
-    /// Block, register, generation.
-    deleted: Vec<(u64, VrId, u64)>,
-    /// And first block.
+    bound: Vec<(u64, Bound)>,
+    /// Block, register, generation, and the host that began the deletion.
+    deleted: Vec<(u64, VrId, u64, Option<Actor>)>,
+    /// First block, and the host that declared the object.
     declared: Vec<(u64, Declaration, Option<Actor>)>,
 }
 
 impl Labels {
     /// Binds objects whose completion did not reach the volume; `repairs` are the changes that the volume missed.
-    fn complete(&mut self, space: &Space, half: u64, repairs: &mut Vec<Operation>) {
+    fn complete(&mut self, space: &Space, half: u64, audit: &Audit, repairs: &mut Vec<Operation>) {
         let bound = &mut self.bound;
         self.declared.retain(|(first, declaration, declarer)| {
             let (first, id) = (*first, declaration.metadata.id);
             let Some(stat) = space.stat(id).ok().filter(|stat| stat.origin == declaration.number) else { return true };
             tracing::info!(space = space.id().0, lba = first, register = %id, "a completed object is bound");
-            let creator = bound.iter().find(|(_, bound, _)| bound.id == id).map(|(_, _, owner)| owner.clone());
-            let owner = creator.unwrap_or_else(|| declarer.clone());
-            bound.retain(|(lba, bound, _)| {
+            let action = match (stat.computed, bound.iter().any(|(_, bound)| bound.id == id)) {
+                (true, _) => Action::Computed,
+                (false, true) => Action::Replaced,
+                (false, false) => Action::Put,
+            };
+            audit.object(action, recovered(declarer.as_ref()), id, Some(Version::from(&stat)), Some(first));
+            bound.retain(|(lba, bound)| {
                 let earlier = bound.id == id && *lba != first;
                 if earlier {
                     repairs.push(Operation::ClearLabel { lba: *lba });
@@ -53,19 +59,24 @@ impl Labels {
             });
             let now = Bound { id, blocks: blocks_of(stat.size) };
             let blocks = now.blocks.max(blocks_of(declaration.metadata.size));
-            repairs.push(Operation::SetLabel { lba: first, label: Label::Bound(now).encode_owned(owner.as_ref()) });
+            repairs.push(Operation::SetLabel { lba: first, label: Label::Bound(now).encode() });
             repairs.push(Operation::Unmap { lba: first, blocks });
             // Last, as a crash in between must find it declared still.
             repairs.push(Operation::ClearLabel { lba: half + first });
-            bound.push((first, now, owner));
+            bound.push((first, now));
             false
         });
         bound.sort_unstable_by_key(|(lba, ..)| *lba);
     }
 }
 
+/// The host of a change that is finished now.
+fn recovered(host: Option<&Actor>) -> By<'_> {
+    By { host: host.map(Actor::as_str), account: None, recovery: true }
+}
+
 /// Blocks the caller, for the disk.
-pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Bindings, BlockSpaceError> {
+pub(super) fn recover(space: &Space, volume: &Volume, half: u64, audit: &Audit) -> Result<Bindings, BlockSpaceError> {
     let id = space.id().0;
     let refuse = |lba: u64, what: &str| Err(BlockSpaceError::Binding { space: id, lba, what: what.to_owned() });
     let beyond = volume.states(id, 2 * half, u64::MAX - 2 * half);
@@ -80,10 +91,10 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Bindi
     let mut labels = read(id, volume, half)?;
     let mut places = Bindings::new(half);
     let mut repairs = Vec::new();
-    labels.complete(space, half, &mut repairs);
+    labels.complete(space, half, audit, &mut repairs);
     let firsts: BTreeSet<u64> =
         labels.bound.iter().map(|(lba, ..)| *lba).chain(labels.declared.iter().map(|(first, ..)| *first)).collect();
-    for (lba, bound, owner) in labels.bound {
+    for (lba, bound) in labels.bound {
         let drop = |why: &str| {
             tracing::warn!(space = id, lba, register = %bound.id, "{why}; its place is dropped");
             Operation::ClearLabel { lba }
@@ -104,19 +115,24 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Bindi
         }
         let blocks = blocks_of(stat.size);
         if blocks == bound.blocks {
-            places.bind_owned(lba, bound, owner);
+            places.bind(lba, bound);
         } else if blocks <= firsts.range(lba + 1..).next().copied().unwrap_or(half) - lba {
             let bound = Bound { blocks, ..bound };
-            repairs.push(Operation::SetLabel { lba, label: Label::Bound(bound).encode_owned(owner.as_ref()) });
-            places.bind_owned(lba, bound, owner);
+            repairs.push(Operation::SetLabel { lba, label: Label::Bound(bound).encode() });
+            places.bind(lba, bound);
         } else {
             repairs.push(drop("the object has grown beyond the next one"));
         }
     }
-    for (lba, register, generation) in labels.deleted {
-        if places.place_of(register).is_none() && space.stat(register).is_ok_and(|stat| stat.generation == generation) {
+    for (lba, register, generation, host) in labels.deleted {
+        let stat = space.stat(register).ok().filter(|stat| stat.generation == generation);
+        if let Some(stat) = stat.filter(|_| places.place_of(register).is_none()) {
             match space.delete(register) {
-                Ok(()) | Err(DeviceError::Store(StoreError::NotFound { .. })) => {}
+                Ok(()) => {
+                    let version = Some(Version::from(&stat));
+                    audit.object(Action::Deleted, recovered(host.as_ref()), register, version, Some(lba));
+                }
+                Err(DeviceError::Store(StoreError::NotFound { .. })) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -151,14 +167,16 @@ pub(super) fn recover(space: &Space, volume: &Volume, half: u64) -> Result<Bindi
 fn read(id: u32, volume: &Volume, half: u64) -> Result<Labels, BlockSpaceError> {
     let mut labels = Labels::default();
     for (lba, label) in volume.labels(id) {
-        let (label, owner) = Label::decode_owned(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
+        let (label, host) = Label::decode_by(&label).ok_or(BlockSpaceError::Label { space: id, lba })?;
         if matches!(label, Label::Declared(_)) != (lba >= half) || lba >= 2 * half {
             return Err(BlockSpaceError::Size { space: id, lba, blocks: 2 * half, what: "the place of an object" });
         }
         match label {
-            Label::Bound(bound) => labels.bound.push((lba, bound, owner)),
-            Label::Deleted { id: register, generation } => labels.deleted.push((lba, register, generation)),
-            Label::Declared(declaration) => labels.declared.push((lba - half, declaration, owner)),
+            Label::Bound(bound) => labels.bound.push((lba, bound)),
+            Label::Deleted { id: register, generation } => {
+                labels.deleted.push((lba, register, generation, host));
+            }
+            Label::Declared(declaration) => labels.declared.push((lba - half, declaration, host)),
         }
     }
     Ok(labels)

@@ -159,18 +159,15 @@ impl BlockSpace {
             return Ok(());
         }
         if origin.caller.is_some() && origin.actor.is_none() && !declarations.is_empty() {
-            let text = format!("names of hosts that own objects have at most {} bytes", Actor::MAX_BYTES);
-            return Err(CommandError::new(status::ACCESS_DENIED, text));
+            return Err(Actor::too_long());
         }
         let index = self.index();
-        origin.ranges(Use::Change, &index, &edit.ranges())?;
+        origin.ranges(Use::Change, &self.device, &index, &edit.ranges())?;
         declarations.iter().try_for_each(|(first, metadata)| {
             let mut place: Ranges = (*first..first + blocks_of(metadata.size)).into();
             place.push(self.half + first..self.half + first + 1);
-            origin.ranges(Use::Change, &index, &place)?;
-            origin
-                .declares(&index, metadata.id, self.device.stat(metadata.id).is_ok())
-                .map_err(|error| error.at(*first))
+            origin.ranges(Use::Change, &self.device, &index, &place)?;
+            origin.register(Use::Change, &self.device, metadata.id).map_err(|error| error.at(*first))
         })
     }
 
@@ -189,7 +186,7 @@ impl BlockSpace {
             let index = self.index();
             let bound = named(&index, edit).filter_map(|(_, place)| place.bound).map(|bound| bound.id);
             let undone = edit.ranges();
-            let undone = undone.iter().flat_map(|range| index.undone_in(range)).map(|(_, id)| id);
+            let undone = undone.iter().flat_map(|range| index.undone_in(range)).map(|(_, undone)| undone.id);
             for id in bound.chain(undone).chain(declarations.values().map(|metadata| metadata.id)) {
                 registers.push(point(id));
             }
@@ -197,8 +194,8 @@ impl BlockSpace {
         let _registers = crowded(self.registers.exclusive(registers).await)?;
         // What an earlier command here was to delete and did not, unless it is what is named now.
         let named = |id: VrId| declarations.values().any(|metadata| metadata.id == id);
-        let undone = self.undone(edit).into_iter().filter(|(_, id)| !named(*id)).collect();
-        self.delete(origin, undone).await?;
+        let undone = self.undone(edit).into_iter().filter(|(_, undone)| !named(undone.id)).collect();
+        self.delete(origin.account(), undone).await?;
         match self.plan(origin, edit, declarations, terms)? {
             Planned::Later => Ok(Carried::Later),
             Planned::OffTerms => Ok(Carried::Out { done: false }),

@@ -3,7 +3,7 @@
 
 use super::{config::BlockSpaceConfig, locks::locked};
 use crate::volume::BLOCK_BYTES;
-use ciphermill_device::{DeviceError, ObjectPages, Space, StoreError};
+use ciphermill_device::{DeviceError, ObjectPages, Space, StoreError, store::Owner};
 use ciphermill_nvme::{Account, Caller};
 use ciphermill_program::VrId;
 use std::{
@@ -26,6 +26,8 @@ pub(super) struct Session {
     id: VrId,
     /// Of the stored object that it was computed from.
     generation: u64,
+    /// Of the host that had it computed.
+    reach: Option<Owner>,
     first: u64,
     result: Vec<u8>,
     unread: Vec<bool>,
@@ -33,15 +35,16 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(id: VrId, generation: u64, first: u64, result: Vec<u8>) -> Self {
+    pub(super) fn new((id, generation): (VrId, u64), reach: Option<Owner>, first: u64, result: Vec<u8>) -> Self {
         let left = blocks_of(result.len() as u64) as usize;
-        Self { id, generation, first, result, unread: vec![true; left], left }
+        Self { id, generation, reach, first, result, unread: vec![true; left], left }
     }
 
-    /// Whether it is of this version, and none of the blocks was read yet.
-    pub(super) fn has(&self, id: VrId, generation: u64, pieces: &[Range<u64>]) -> bool {
+    /// Whether it is of this version, a host of this reach may read it, and none of the blocks was read yet.
+    pub(super) fn has(&self, version: (VrId, u64), reach: Option<&Owner>, pieces: &[Range<u64>]) -> bool {
         let unread = |lba: u64| self.unread.get((lba - self.first) as usize).is_none_or(|unread| *unread);
-        (self.id, self.generation) == (id, generation) && pieces.iter().cloned().flatten().all(unread)
+        let of_it = (self.id, self.generation) == version && is_within(self.reach.as_ref(), reach);
+        of_it && pieces.iter().cloned().flatten().all(unread)
     }
 
     /// The content of the blocks, which now were read; those after the result are zeros.
@@ -66,6 +69,11 @@ impl Session {
     }
 }
 
+/// Whether a host of this reach may read a result that was computed with another one.
+fn is_within(computed: Option<&Owner>, reach: Option<&Owner>) -> bool {
+    reach.is_none() || computed == reach
+}
+
 type Cell = Arc<AsyncMutex<Option<Session>>>;
 
 /// The size and the checksum of a result.
@@ -81,6 +89,8 @@ struct Entry {
     stat: Option<ResultStat>,
     /// The account of the host that had it computed.
     account: Option<Account>,
+    /// The reach of that host.
+    reach: Option<Owner>,
     used: Instant,
 }
 
@@ -108,19 +118,23 @@ impl Sessions {
         locked(&self.entries).values().filter(|entry| entry.stat.is_some()).count() as u64
     }
 
-    /// The sessions whose result reaches into the range: first block and number of blocks.
-    pub(super) fn overlapping(&self, range: &Range<u64>) -> Vec<(u64, u64)> {
+    /// The sessions that a host of this reach may read and whose result reaches into the range: first block and number of
+    /// blocks.
+    pub(super) fn overlapping(&self, range: &Range<u64>, reach: Option<&Owner>) -> Vec<(u64, u64)> {
         let mut entries = locked(&self.entries);
         if entries.is_empty() {
             return Vec::new();
         }
         entries.retain(|_, entry| entry.used.elapsed() < self.idle || Arc::strong_count(&entry.cell) > 1);
-        let blocks = entries.iter().filter_map(|(first, entry)| Some((*first, blocks_of(entry.stat?.size))));
+        let readable = entries.iter().filter(|(_, entry)| is_within(entry.reach.as_ref(), reach));
+        let blocks = readable.filter_map(|(first, entry)| Some((*first, blocks_of(entry.stat?.size))));
         blocks.filter(|(first, blocks)| *first < range.end && range.start < first + blocks).collect()
     }
 
-    pub(super) fn stat(&self, first: u64) -> Option<ResultStat> {
-        locked(&self.entries).get(&first).filter(|entry| entry.used.elapsed() < self.idle)?.stat
+    /// The result at a block, if a host of this reach may read it.
+    pub(super) fn stat(&self, first: u64, reach: Option<&Owner>) -> Option<ResultStat> {
+        let readable = |entry: &&Entry| entry.used.elapsed() < self.idle && is_within(entry.reach.as_ref(), reach);
+        locked(&self.entries).get(&first).filter(readable)?.stat
     }
 
     /// The cell of the present or future session of an object. The holder of its lock runs the program.
@@ -130,6 +144,7 @@ impl Sessions {
             cell: Cell::default(),
             stat: None,
             account: None,
+            reach: None,
             used: Instant::now(),
         });
         entry.used = Instant::now();
@@ -138,7 +153,14 @@ impl Sessions {
 
     /// Records a result, and drops others as the bounds ask: first those of its account, if that has more than its share.
     /// `false`: it is larger than all of them together may be.
-    pub(super) fn admit(&self, first: u64, cell: &Cell, stat: ResultStat, account: Option<&Account>) -> bool {
+    pub(super) fn admit(
+        &self,
+        first: u64,
+        cell: &Cell,
+        stat: ResultStat,
+        account: Option<&Account>,
+        reach: Option<&Owner>,
+    ) -> bool {
         if stat.size > self.most_bytes || self.most == 0 {
             return false;
         }
@@ -150,6 +172,7 @@ impl Sessions {
         if let Some(entry) = entries.get_mut(&first) {
             entry.stat = Some(stat);
             entry.account = account.cloned();
+            entry.reach = reach.cloned();
             entry.used = Instant::now();
         }
         let of_account = |entry: &Entry| account.is_some() && entry.account.as_ref() == account;

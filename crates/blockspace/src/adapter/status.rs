@@ -77,6 +77,7 @@ pub(super) fn of_device(error: &DeviceError) -> CommandError {
         | DeviceError::Store(StoreError::EmptyObject) => OBJECT_REFUSED,
         DeviceError::InvalidProgram { .. } | DeviceError::Handler(_) => CONTENT_REFUSED,
         DeviceError::NoProgram { .. } => NO_PROGRAM,
+        DeviceError::WouldDisarm { .. } => ACCESS_DENIED,
         DeviceError::ProgramFailed { cause, .. } | DeviceError::GivenProgramFailed { cause, .. } => of_run(cause),
         DeviceError::Store(error) => of_store(error),
         _ => Status::INTERNAL_ERROR,
@@ -87,6 +88,7 @@ pub(super) fn of_device(error: &DeviceError) -> CommandError {
 fn of_run(cause: &RunError) -> Status {
     match cause {
         RunError::ResultTooLarge { .. } => RESULT_TOO_LARGE,
+        RunError::OutOfReach { .. } => ACCESS_DENIED,
         RunError::Memory(MemoryError::Swap(_)) => Status::INTERNAL_ERROR,
         RunError::FailureTooLikely { .. } => FAILURE_TOO_LIKELY,
         RunError::Instruction { source: HandlerError::Range { .. }, .. } => RANGE_EXCEEDED,

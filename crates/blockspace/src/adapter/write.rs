@@ -128,7 +128,7 @@ impl BlockSpace {
             drop(guard);
             return self.restructure(origin, Edit::Write { lba, data }).await;
         }
-        origin.ranges(Use::Change, &self.index(), &range.clone().into())?;
+        origin.ranges(Use::Change, &self.device, &self.index(), &range.clone().into())?;
         let declared = self.index().declared_in(&range.clone().into());
         declared.iter().for_each(|(_, object)| object.written_by(origin.actor.as_ref()));
         let extra = Extra { lba, data };
@@ -170,7 +170,7 @@ impl BlockSpace {
                 drop(guard);
                 return self.restructure(origin, Edit::Write { lba, data: extra.data }).await;
             }
-            origin.ranges(Use::Change, &self.index(), &range.into())?;
+            origin.ranges(Use::Change, &self.device, &self.index(), &range.into())?;
         }
         self.stage_and_settle(origin, extra, guard).await
     }

@@ -1,10 +1,11 @@
-//! Rights of hosts, owners of objects, and the audit log.
+//! Rights of hosts and owners of objects.
 
 use crate::support::*;
 use ciphermill_blockspace::{
-    BlockSpace, BlockSpaceConfig,
+    BlockSpaceConfig,
     adapter::{
-        Access, Action, Actor, AuditEvent, AuditSink, Directory, Rights, directory_dwords, status::ACCESS_DENIED,
+        Access, Actor, Directory, Rights, directory_dwords,
+        status::{ACCESS_DENIED, NO_SUCH_OBJECT},
     },
     vendor::{
         DeleteObject, OPCODE_DELETE, OPCODE_DIRECTORY, OPCODE_OPEN, OPCODE_RESERVE, OpenMode, OpenObject, Reserve,
@@ -12,12 +13,12 @@ use ciphermill_blockspace::{
 };
 use ciphermill_device::WriteOptions;
 use ciphermill_nvme::{Caller, CommandError, Host};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-const OWNER_ONLY: Rights = Rights { read: true, write: true, program: true, owner_only: true };
+pub(crate) const OWNER_ONLY: Rights = Rights { read: true, write: true, program: true, owner_only: true };
 
 /// A namespace whose hosts have these rights.
-fn bench(rights: &[(&str, Rights)]) -> Bench {
+pub(crate) fn bench(rights: &[(&str, Rights)]) -> Bench {
     let hosts = rights.iter().map(|(name, rights)| (host(name).host.nqn.clone(), *rights));
     Bench::with(BlockSpaceConfig {
         access: Access { hosts: hosts.collect(), others: Rights::default() },
@@ -25,27 +26,27 @@ fn bench(rights: &[(&str, Rights)]) -> Bench {
     })
 }
 
-fn is_denied<T: std::fmt::Debug>(outcome: Result<T, CommandError>) -> bool {
+pub(crate) fn is_denied<T: std::fmt::Debug>(outcome: Result<T, CommandError>) -> bool {
     outcome.is_err_and(|error| error.status.is(ACCESS_DENIED))
 }
 
 /// The same namespace for another host.
-fn by<T>(bench: &mut Bench, name: &str, act: impl FnOnce(&Bench) -> T) -> T {
+pub(crate) fn by<T>(bench: &mut Bench, name: &str, act: impl FnOnce(&Bench) -> T) -> T {
     let before = std::mem::replace(&mut bench.host, host(name));
     let done = act(bench);
     bench.host = before;
     done
 }
 
-fn open(bench: &Bench, id: &str) -> Result<Vec<u8>, CommandError> {
+pub(crate) fn open(bench: &Bench, id: &str) -> Result<Vec<u8>, CommandError> {
     bench.vendor(OPCODE_OPEN, OpenObject { id: register(id), mode: OpenMode::Stored }.dwords(), 8192)
 }
 
-fn delete(bench: &Bench, id: &str) -> Result<Vec<u8>, CommandError> {
+pub(crate) fn delete(bench: &Bench, id: &str) -> Result<Vec<u8>, CommandError> {
     bench.vendor(OPCODE_DELETE, DeleteObject { id: register(id) }.dwords(), 0)
 }
 
-fn listed(bench: &Bench) -> Vec<String> {
+pub(crate) fn listed(bench: &Bench) -> Vec<String> {
     let bytes = bench.vendor(OPCODE_DIRECTORY, directory_dwords(register("0:0:0")), 8192).expect("a directory");
     Directory::decode(&bytes).expect("a directory").entries.iter().map(|entry| entry.id.to_string()).collect()
 }
@@ -177,22 +178,30 @@ fn owners_outlive_a_restart_and_a_computation() {
     });
 }
 
-fn bench_access(rights: &[(&str, Rights)]) -> Access {
+pub(crate) fn bench_access(rights: &[(&str, Rights)]) -> Access {
     let hosts = rights.iter().map(|(name, rights)| (host(name).host.nqn.clone(), *rights));
     Access { hosts: hosts.collect(), others: Rights::default() }
 }
 
-/// Objects stored offline have no owner: everybody may read them, owner-only hosts may not change them.
+/// Objects stored offline have no owner: owner-only hosts can neither read nor change them.
 #[test]
-fn objects_without_an_owner_are_read_by_everybody() {
+fn objects_without_an_owner_are_not_for_owner_only_hosts() {
     let mut bench = bench(&[("alice", OWNER_ONLY)]);
     let bytes = pattern(BLOCK, 1);
     bench.registers().write_bytes(register("1:0:1"), &bytes, WriteOptions::default()).expect("stored");
     by(&mut bench, "alice", |bench| {
-        open(bench, "1:0:1").expect("the object");
-        assert!(is_denied(delete(bench, "1:0:1")) && is_denied(bench.try_declare(0, checked("1:0:1", &bytes))));
-        assert_eq!(listed(bench), ["1:0:1"]);
+        assert!(is_denied(open(bench, "1:0:1")) && is_denied(delete(bench, "1:0:1")));
+        assert!(is_denied(bench.try_declare(0, checked("1:0:1", &bytes))));
+        assert!(listed(bench).is_empty());
+        let missing = open(bench, "1:0:2").expect_err("an empty register");
+        assert!(missing.status.is(NO_SUCH_OBJECT), "{missing}");
     });
+    open(&bench, "1:0:1").expect("a host without the limit");
+    // The host that replaces it gets it.
+    by(&mut bench, "carol", |bench| bench.put(0, metadata("1:0:1", BLOCK), &pattern(BLOCK, 2)));
+    by(&mut bench, "alice", |bench| assert!(is_denied(bench.try_read(0, 1))));
+    let owner = bench.registers().stat(register("1:0:1")).expect("stored").owner.expect("an owner");
+    assert_eq!(owner.as_bytes(), host("carol").host.nqn.as_bytes());
 }
 
 #[test]
@@ -202,72 +211,8 @@ fn a_host_with_a_name_that_is_too_long_owns_nothing() {
     bench.host = Arc::new(Caller::named(Host { nqn, id: [1; 16] }));
     bench.write(0, pattern(BLOCK, 1));
     assert!(is_denied(bench.try_declare(10, metadata("1:0:1", 8))));
-}
-
-#[derive(Debug, Default)]
-struct Log(Mutex<Vec<String>>);
-
-impl AuditSink for Log {
-    fn record(&self, event: &AuditEvent<'_>) {
-        let short = |name: &str| name.rsplit(':').next().unwrap_or_default().to_owned();
-        let host = event.host.map_or("-".to_owned(), short);
-        let writer = event.writer.map_or(String::new(), |writer| format!(" by {}", short(writer)));
-        let object = event.object.map_or("-".to_owned(), |id| id.to_string());
-        let size = event.version.map_or(0, |version| version.size);
-        let line = format!("{host} {} {object} {size}{writer}", event.action.name());
-        assert!(event.action != Action::Denied || event.reason.is_some());
-        self.0.lock().expect("no panic").push(line);
-    }
-}
-
-#[test]
-fn the_audit_log_has_who_put_computed_replaced_and_deleted_what() {
-    let mut bench = bench(&[]);
-    let log = Arc::new(Log::default());
-    let config = BlockSpaceConfig { access: bench_access(&[("bob", OWNER_ONLY)]), ..BlockSpaceConfig::new(LOG2) };
-    let Bench { half, space, device, volume, toy, host: first, runtime } = bench;
-    drop(space);
-    let sink = Some(Arc::clone(&log) as Arc<dyn AuditSink>);
-    let space = BlockSpace::open_with(&device, NAMESPACE, volume.clone(), config, runtime.handle().clone(), sink);
-    bench = Bench { half, space: space.expect("a namespace"), device, volume, toy, host: first, runtime };
-
-    let code = program("homintmult 4:7:3, 3\nreturn 4:7:3");
-    let armed_code = program("homintmult 3:8:1, 3\nreturn 3:8:1");
-    let (operand, bytes) = (words(&[1, 2, 3]), pattern(2 * BLOCK, 1));
-    by(&mut bench, "alice", |bench| {
-        bench.put(10, checked("0:7:0", &code), &code);
-        bench.put(11, checked("0:8:0", &armed_code), &armed_code);
-        bench.put(0, checked("4:7:3", &operand), &operand);
-        bench.put(0, checked("4:7:3", &operand), &operand);
-        bench.put(20, checked("1:0:1", &bytes), &bytes);
-        bench.put(20, checked("1:0:1", &bytes), &bytes);
-        bench.put(30, armed("3:8:1", 24), &operand);
-        bench.read(30, 1);
-        bench.declare(40, metadata("1:0:2", 2 * BLOCK));
-        bench.write(40, bytes[..BLOCK].to_vec());
-    });
-    by(&mut bench, "carol", |bench| {
-        bench.write(41, bytes[BLOCK..].to_vec());
-        bench.deallocate(HALF + 20..HALF + 21).expect("deleted");
-        delete(bench, "1:0:2").expect("deleted");
-        bench.declare(30, metadata("3:8:1", 24));
-    });
-    by(&mut bench, "bob", |bench| assert!(is_denied(delete(bench, "3:8:1"))));
-    let size = (code.len(), armed_code.len());
-    let expected = [
-        format!("alice put 0:7:0 {}", size.0),
-        format!("alice put 0:8:0 {}", size.1),
-        "alice computed 4:7:3 24".into(),
-        "alice computed 4:7:3 24".into(),
-        "alice put 1:0:1 8192".into(),
-        "alice replaced 1:0:1 8192".into(),
-        "alice put 3:8:1 24".into(),
-        "alice computed-read 3:8:1 24".into(),
-        "alice put 1:0:2 8192 by carol".into(),
-        "carol deleted 1:0:1 8192".into(),
-        "carol deleted 1:0:2 8192".into(),
-        "carol flags 3:8:1 0".into(),
-        "bob denied - 0".into(),
-    ];
-    assert_eq!(*log.0.lock().expect("no panic"), expected);
+    let config =
+        BlockSpaceConfig { access: Access { others: OWNER_ONLY, ..Access::default() }, ..BlockSpaceConfig::new(LOG2) };
+    let bench = bench.reopened(config);
+    assert!(is_denied(bench.try_read(0, 1)) && is_denied(bench.try_write(0, pattern(BLOCK, 2))));
 }

@@ -2,12 +2,14 @@
 
 mod access;
 mod attempts;
+mod audit;
 mod big;
 mod concurrency;
 mod crash;
 mod faults;
 mod model;
 mod objects;
+mod owners;
 mod programs;
 mod random;
 mod reads;

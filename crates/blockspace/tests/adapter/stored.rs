@@ -81,6 +81,11 @@ fn listing(bench: &Bench) -> String {
     for entry in bench.space.directory(register("0:0:0"), 100).entries {
         writeln!(lines, "{entry:?}").expect("a line");
     }
+    for stat in bench.registers().list() {
+        if let Some(owner) = stat.owner {
+            writeln!(lines, "{} {owner:?}", stat.id).expect("a line");
+        }
+    }
     lines
 }
 

@@ -4,7 +4,7 @@ use ciphermill_blockspace::{
     backup::{self, BackupError, BackupRecord, Origin, RestoreReport},
     volume::{BLOCK_BYTES, Change, Operation, Volume, VolumeConfig},
 };
-use ciphermill_device::store::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits, Store};
+use ciphermill_device::store::{ObjectFlags, ObjectKey, Owner, SpaceId, SpaceLimits, Store};
 use ciphermill_program::{DataId, KeyId, TypeCode, VrId};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -35,6 +35,7 @@ pub(crate) fn content(version: u64, seed: u64, len: usize) -> Vec<u8> {
 pub(crate) fn put(store: &Store, data: u32, bytes: &[u8]) {
     let mut writer = store.write(key(data), bytes.len() as u64).expect("room");
     writer.came_from(u64::from(data) + 1, data.is_multiple_of(2));
+    writer.belongs_to(Owner::new(&b"owner".repeat(data as usize)));
     writer.push(bytes).expect("its bytes");
     writer.commit(if data == 1 { ObjectFlags::ARMED } else { ObjectFlags::NONE }).expect("durable");
 }
@@ -76,9 +77,10 @@ impl Stored {
             let (key, generation, origin) = (object.key(), object.generation(), object.origin());
             let sum = crc32c::crc32c(&bytes);
             lines.push(format!(
-                "{key} {generation} {origin} {:?} {} {} {sum:08x}",
+                "{key} {generation} {origin} {:?} {} {:?} {} {sum:08x}",
                 object.flags(),
                 object.computed(),
+                object.owner(),
                 bytes.len()
             ));
         }

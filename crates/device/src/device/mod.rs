@@ -381,7 +381,7 @@ impl Space {
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; for a computed read [`DeviceError::NotComputable`], [`DeviceError::NoProgram`],
-    /// [`DeviceError::ProgramFailed`] and [`DeviceError::Busy`].
+    /// [`DeviceError::ProgramFailed`], [`DeviceError::WouldDisarm`] and [`DeviceError::Busy`].
     ///
     /// # Example
     /// ```
@@ -393,7 +393,7 @@ impl Space {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read(&self, id: VrId, mode: ReadMode) -> Result<ObjectSource, DeviceError> {
-        self.read_with(id, ReadOptions { mode, result_limit: None })
+        self.read_with(id, ReadOptions::new(mode))
     }
 
     /// The same with a bound for the result of a computed read.
@@ -407,7 +407,7 @@ impl Space {
     /// space.write_bytes(x, &one, WriteOptions::default())?;
     /// space.write_bytes(y, &two, WriteOptions::default())?;
     /// space.write_bytes(program_register(x.key_id), &sum.encode(), WriteOptions::default())?;
-    /// let options = ReadOptions { mode: ReadMode::Compute, result_limit: Some(16) };
+    /// let options = ReadOptions { result_limit: Some(16), ..ReadOptions::new(ReadMode::Compute) };
     /// assert!(matches!(space.read_with(x, options), Err(DeviceError::ProgramFailed { .. })));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

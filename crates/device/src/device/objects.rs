@@ -1,6 +1,9 @@
 //! Objects on their way in and out.
 
-use super::{Inner, ObjectStat, ReadMode, ReadOptions, Space, WriteMode, WriteOptions, Written, program_register, run};
+use super::{
+    Inner, ObjectStat, ReadMode, ReadOptions, Space, WriteMode, WriteOptions, Written, program_register,
+    run::{self, Terms},
+};
 use crate::{
     error::DeviceError,
     handler::{Role, Trigger},
@@ -112,6 +115,7 @@ impl ObjectSink {
             _ => {
                 let mut writer = inner.store.write(space.key(id), size)?;
                 writer.came_from(options.origin, false);
+                writer.belongs_to(options.owner.clone());
                 Body::Disk(Box::new(writer))
             }
         };
@@ -196,7 +200,8 @@ impl ObjectSink {
                     Complete::Memory(bytes) => bytes,
                     Complete::Disk(finished) => finished.read().pull_all()?,
                 };
-                let result = run::run(&space, &program, id, Some(&operand), options.result_limit)?;
+                let terms = Terms { limit: options.result_limit, reach: options.reach.as_ref() };
+                let result = run::run(&space, &program, id, Some(&operand), terms)?;
                 (put(&space, id, &result, &options, true)?, Some(result))
             }
         };
@@ -220,6 +225,7 @@ fn put(
 ) -> Result<Arc<StoredObject>, DeviceError> {
     let mut writer = space.inner.store.write(space.key(id), bytes.len() as u64)?;
     writer.came_from(options.origin, computed);
+    writer.belongs_to(options.owner.clone());
     writer.push(bytes)?;
     Ok(writer.commit(options.flags)?)
 }
@@ -303,7 +309,7 @@ enum Content {
 
 impl ObjectSource {
     pub(super) fn new(space: &Space, id: VrId, options: ReadOptions) -> Result<Self, DeviceError> {
-        let ReadOptions { mode, result_limit } = options;
+        let ReadOptions { mode, result_limit, reach, keep_armed } = options;
         let inner = &*space.inner;
         let known = inner.registry.find(id)?;
         let object = inner.store.get(space.key(id))?;
@@ -315,12 +321,17 @@ impl ObjectSource {
             ReadMode::Compute if computes => true,
             ReadMode::Compute => return Err(DeviceError::NotComputable { id, name: known.descriptor.name }),
         };
+        let disarms = compute && mode == ReadMode::Armed && object.flags().contains(ObjectFlags::ONE_SHOT);
+        if disarms && keep_armed {
+            return Err(DeviceError::WouldDisarm { id });
+        }
         let content = if compute {
             let register = program_register(id.key_id);
             let program =
                 inner.store.get(space.key(register)).map_err(|_| DeviceError::NoProgram { id, program: register })?;
-            let result = run::run(space, &program, id, None, result_limit)?;
-            if mode == ReadMode::Armed && object.flags().contains(ObjectFlags::ONE_SHOT) {
+            let terms = Terms { limit: result_limit, reach: reach.as_ref() };
+            let result = run::run(space, &program, id, None, terms)?;
+            if disarms {
                 disarm(inner, &object)?;
             }
             Content::Computed(Cursor::new(result))
@@ -337,7 +348,7 @@ impl ObjectSource {
     /// The stored object behind it.
     #[must_use]
     pub fn stat(&self) -> ObjectStat {
-        self.stat
+        self.stat.clone()
     }
 
     /// Number of bytes it gives in all.

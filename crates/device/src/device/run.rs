@@ -7,6 +7,7 @@
 mod environment;
 mod knowledge;
 mod operands;
+mod reach;
 mod value;
 
 use super::{
@@ -20,7 +21,7 @@ use crate::{
     handler::{DEFAULT_LOG2_P_FAIL, HandlerError, Job, KeyShape, ObjectHandler, Residency},
     memory::MemoryError,
     metrics::{InstructionMetrics, count, count_time},
-    store::{SpaceId, StoredObject},
+    store::{Owner, SpaceId, StoredObject},
 };
 use ciphermill_program::{
     Action, Assessment, Facts, Instruction, KeyId, Program, Refusal, TypeCode, Verified, VrId, assess, verify,
@@ -55,19 +56,27 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Runs `program` for `trigger`; `operand` is the triggering object when it is being written. Returns the result, which
-/// has at most `limit` bytes if there is a limit.
+/// The terms of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Terms<'a> {
+    /// The most bytes of the result.
+    pub(super) limit: Option<u64>,
+    /// The owner of the stored objects that the program may read; `None`: whatever their owner.
+    pub(super) reach: Option<&'a Owner>,
+}
+
+/// Runs `program` for `trigger`; `operand` is the triggering object when it is being written. Returns the result.
 pub(super) fn run(
     space: &Space,
     program: &Arc<StoredObject>,
     trigger: VrId,
     operand: Option<&[u8]>,
-    limit: Option<u64>,
+    terms: Terms<'_>,
 ) -> Result<Vec<u8>, DeviceError> {
     let inner = &*space.inner;
     let _turn = Turn::wait(inner, space.id)?;
-    let outcome = decoded(inner, program).and_then(|code| execute(space, &code, trigger, operand));
-    let outcome = outcome.and_then(|result| within(limit, result));
+    let outcome = decoded(inner, program).and_then(|code| execute(space, &code, trigger, operand, terms));
+    let outcome = outcome.and_then(|result| within(terms.limit, result));
     match outcome {
         Ok(result) => {
             count(&inner.metrics.programs_run, 1);
@@ -87,7 +96,7 @@ pub(super) fn run(
 pub(super) fn run_given(space: &Space, program: &Program) -> Result<Vec<u8>, DeviceError> {
     let inner = &*space.inner;
     let _turn = Turn::wait(inner, space.id)?;
-    match execute(space, program, last_operand(program), None) {
+    match execute(space, program, last_operand(program), None, Terms::default()) {
         Ok(result) => {
             count(&inner.metrics.programs_run, 1);
             Ok(result)
@@ -102,7 +111,7 @@ pub(super) fn run_given(space: &Space, program: &Program) -> Result<Vec<u8>, Dev
 /// Judges a program as [`run_given`] does before anything runs.
 pub(super) fn check_given(space: &Space, program: &Program) -> Result<CheckedProgram, DeviceError> {
     let judge = || -> Result<CheckedProgram, RunError> {
-        let run = Run::new(space, program, last_operand(program), None)?;
+        let run = Run::new(space, program, last_operand(program), None, None)?;
         let verified = run.verified(program)?;
         let output = |output: &ciphermill_program::Output| CheckedOutput {
             register: output.register,
@@ -158,8 +167,14 @@ fn within(limit: Option<u64>, result: Vec<u8>) -> Result<Vec<u8>, RunError> {
     }
 }
 
-fn execute(space: &Space, program: &Program, trigger: VrId, operand: Option<&[u8]>) -> Result<Vec<u8>, RunError> {
-    let mut run = Run::new(space, program, trigger, operand)?;
+fn execute(
+    space: &Space,
+    program: &Program,
+    trigger: VrId,
+    operand: Option<&[u8]>,
+    terms: Terms<'_>,
+) -> Result<Vec<u8>, RunError> {
+    let mut run = Run::new(space, program, trigger, operand, terms.reach)?;
     let assessment = run.assessed(&run.verified(program)?)?;
     if let Some(bytes) = operand {
         let value = run.new_value(bytes)?;
@@ -213,7 +228,13 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(space: &'a Space, program: &Program, trigger: VrId, operand: Option<&'a [u8]>) -> Result<Self, RunError> {
+    fn new(
+        space: &'a Space,
+        program: &Program,
+        trigger: VrId,
+        operand: Option<&'a [u8]>,
+        reach: Option<&Owner>,
+    ) -> Result<Self, RunError> {
         let inner = &*space.inner;
         let mut registers: Vec<_> = program.instructions().iter().flat_map(Instruction::registers).collect();
         registers.push(trigger);
@@ -223,7 +244,10 @@ impl<'a> Run<'a> {
             registers.iter().filter_map(|id| Some((inner.registry.get(id.type_code)?.key_type?, id.key_id))).collect();
         families.sort_unstable();
         families.dedup();
-        let view = inner.store.view(space.id, registers, &families);
+        let mut view = inner.store.view(space.id, registers, &families);
+        if let Some(owner) = reach {
+            reach::confine(&mut view, program, operand.map(|_| trigger), owner)?;
+        }
         let mut run = Self {
             inner,
             space,

@@ -1,6 +1,6 @@
 //! Options of reads and writes, and the properties of objects.
 
-use crate::store::{ObjectFlags, ObjectPages, StoredObject};
+use crate::store::{ObjectFlags, ObjectPages, Owner, StoredObject};
 use ciphermill_program::VrId;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub enum WriteMode {
 /// assert_eq!((stat.flags, stat.origin), (ObjectFlags::ARMED, 42));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Its flags; they replace those of an earlier version.
     pub flags: ObjectFlags,
@@ -54,6 +54,12 @@ pub struct WriteOptions {
     /// A tag of the caller, stored with the object and returned in [`ObjectStat::origin`]; 0 means unset. After a crash a
     /// block adapter finds by it which of its objects this write completed.
     pub origin: u64,
+    /// The owner of a new object. A version that replaces an object keeps the owner of that object, if it has one.
+    pub owner: Option<Owner>,
+    /// The reach of a program that this write runs. With an owner, the program reads only objects of that owner, besides
+    /// the object that is written; another register is [`RunError::OutOfReach`](crate::RunError::OutOfReach), and nothing is
+    /// stored. `None`: all objects of the space.
+    pub reach: Option<Owner>,
 }
 
 /// Whether a read of an object may run a program.
@@ -90,11 +96,11 @@ pub enum ReadMode {
 /// ```
 #[doc = include_str!("../example.txt")]
 /// space.write_bytes(x, &one, WriteOptions::default())?;
-/// let options = ReadOptions { mode: ReadMode::Stored, result_limit: None };
+/// let options = ReadOptions { result_limit: Some(1 << 20), ..ReadOptions::new(ReadMode::Stored) };
 /// assert_eq!(space.read_with(x, options)?.into_bytes()?, one);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Whether it may compute.
     pub mode: ReadMode,
@@ -102,6 +108,20 @@ pub struct ReadOptions {
     /// [`RunError::ResultTooLarge`](crate::RunError::ResultTooLarge), and the object stays armed. `None`: no bound but the
     /// device's. Stored bytes are read whatever their size.
     pub result_limit: Option<u64>,
+    /// The reach of the program. With an owner, it reads only objects of that owner; another register is
+    /// [`RunError::OutOfReach`](crate::RunError::OutOfReach). `None`: all objects of the space.
+    pub reach: Option<Owner>,
+    /// Whether the caller may not change the object. A read that would disarm it is
+    /// [`DeviceError::WouldDisarm`](crate::DeviceError::WouldDisarm), and no program runs.
+    pub keep_armed: bool,
+}
+
+impl ReadOptions {
+    /// A read without bounds in this mode.
+    #[must_use]
+    pub const fn new(mode: ReadMode) -> Self {
+        Self { mode, result_limit: None, reach: None, keep_armed: false }
+    }
 }
 
 /// The properties of a stored object.
@@ -114,7 +134,7 @@ pub struct ReadOptions {
 /// assert_eq!((id, size, origin, computed), (x, one.len() as u64, 7, false));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectStat {
     /// Its register.
     pub id: VrId,
@@ -130,6 +150,8 @@ pub struct ObjectStat {
     pub origin: u64,
     /// Whether the stored bytes are the result of a program that the write ran.
     pub computed: bool,
+    /// Its owner, if it has one: [`WriteOptions::owner`] of the first version.
+    pub owner: Option<Owner>,
 }
 
 impl From<&StoredObject> for ObjectStat {
@@ -142,6 +164,7 @@ impl From<&StoredObject> for ObjectStat {
             checksum: object.checksum(),
             origin: object.origin(),
             computed: object.computed(),
+            owner: object.owner().cloned(),
         }
     }
 }
@@ -163,7 +186,7 @@ impl ObjectPages {
 /// assert_eq!((stat.size, computed), (one.len() as u64, false));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The properties of the stored object.
     pub stat: ObjectStat,

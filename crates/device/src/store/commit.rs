@@ -119,10 +119,13 @@ impl Inner {
                 plan.spaces.entry(*space).or_insert(SpaceState::new(*limits)).limits = *limits;
                 plan.rows.push(Row::Space(*space, *limits));
             }
-            Change::Put { key, record, placement } => {
+            Change::Put { key, record, placement, copy } => {
                 record.change = self.next_number();
-                let old = self.planned(plan, *key).map(|(record, _)| record.size);
-                plan.change_usage(*key, old, Some(record.size))?;
+                let old = self.planned(plan, *key).map(|(record, _)| record);
+                plan.change_usage(*key, old.as_ref().map(|old| old.size), Some(record.size))?;
+                if !*copy {
+                    record.owner = old.and_then(|old| old.owner).or(record.owner.take());
+                }
                 let content = match placement {
                     Placement::Inline(kept) => kept.get().cloned(),
                     Placement::Extents(_) => None,
@@ -198,7 +201,7 @@ impl Inner {
         for Ticket { change, outcome } in admitted {
             let mut result = None;
             match change {
-                Change::Put { key, record, placement } => {
+                Change::Put { key, record, placement, .. } => {
                     // The table holds the bytes now, unless a later change of the group replaced them at once.
                     let last = plan.objects.get(&key).and_then(Option::as_ref);
                     let in_table = last.is_some_and(|(last, _)| last.generation == record.generation);

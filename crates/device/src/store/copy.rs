@@ -24,7 +24,7 @@ pub enum Copied {
     Reused(u64),
 }
 
-/// A store that becomes the copy of another one: objects keep their generation, origin and flags.
+/// A store that becomes the copy of another one: objects keep their generation, origin, owner and flags.
 ///
 /// The quotas of spaces do not apply while it is written. [`Snapshot::finish`](super::Snapshot::finish) sets them.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl StoreCopy {
     ) -> Result<Copied, StoreError> {
         if let Ok(object) = self.store.get(key)
             && (object.generation, object.checksum, object.size) == (record.generation, checksum, record.size)
-            && (object.origin, object.computed) == (record.origin, record.computed)
+            && (object.origin, object.computed, &object.owner) == (record.origin, record.computed, &record.owner)
         {
             if object.flags != record.flags {
                 let generation = Some(record.generation);
@@ -98,6 +98,7 @@ impl StoreCopy {
         }
         let mut writer = ObjectWriter::new(Arc::clone(self.inner()), key, record.size)?;
         writer.came_from(record.origin, record.computed);
+        writer.belongs_to(record.owner.clone());
         writer.keep_generation(record.generation);
         for index in 0..record.size.div_ceil(CHUNK_BYTES) {
             writer.push(&chunk(index)?)?;

@@ -66,6 +66,7 @@ pub(super) fn decode(bytes: &[u8], object: ObjectKey) -> Result<Record, FormatEr
             origin,
             change,
             computed,
+            owner: None,
             extents: Vec::new(),
             chunks: vec![first],
         });
@@ -85,7 +86,7 @@ pub(super) fn decode(bytes: &[u8], object: ObjectKey) -> Result<Record, FormatEr
         return Err(damaged("has extents that do not add up to its size"));
     }
     let chunks = fields.u32s(chunks as usize).map_err(cut)?;
-    Ok(Record { flags, size, generation, origin, change, computed, extents, chunks })
+    Ok(Record { flags, size, generation, origin, change, computed, owner: None, extents, chunks })
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ fn goldens() -> [(Vec<u8>, Record); 3] {
         origin: 0,
         change: 77,
         computed: false,
+        owner: None,
         extents,
         chunks: vec![1, 2],
     };
@@ -32,6 +33,7 @@ fn goldens() -> [(Vec<u8>, Record); 3] {
         origin: 5,
         change: 0x0102,
         computed: false,
+        owner: None,
         extents: Vec::new(),
         chunks: vec![0xE306_9283],
     };

@@ -1,6 +1,8 @@
 //! The object table in memory: all objects, and the limits and usage of all spaces.
 
-use super::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits, StoreError, format::encode_key, object::StoredObject};
+use super::{
+    ObjectFlags, ObjectKey, Owner, SpaceId, SpaceLimits, StoreError, format::encode_key, object::StoredObject,
+};
 use ciphermill_program::VrId;
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
@@ -18,7 +20,7 @@ pub struct StoreSummary {
     pub objects: u64,
     /// Sum of their sizes in bytes.
     pub bytes: u64,
-    /// CRC-32C of the names, generations, origins, flags and checksums of all objects, and of the limits of all spaces.
+    /// CRC-32C of the names, generations, origins, owners, flags and checksums of all objects, and of the limits of all spaces.
     pub checksum: u32,
 }
 
@@ -32,6 +34,9 @@ impl Index {
                 add(&word.to_le_bytes());
             }
             add(&[object.flags.bits() as u8, object.computed.into()]);
+            let owner = object.owner.as_ref().map_or(&[][..], Owner::as_bytes);
+            add(&[owner.len() as u8]);
+            add(owner);
             summary.objects += 1;
             summary.bytes += object.size;
         }
@@ -100,6 +105,7 @@ impl Index {
                 origin: object.origin,
                 change,
                 computed: object.computed,
+                owner: object.owner.clone(),
                 checksum: object.checksum,
                 chunks: Arc::clone(&object.chunks),
                 placement: object.placement.clone(),

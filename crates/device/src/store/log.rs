@@ -304,7 +304,10 @@ impl Item {
     /// About as many bytes as it takes.
     fn weight(&self) -> usize {
         match self {
-            Self::Put(_, record) => 80 + 16 * record.extents.len() + 4 * record.chunks.len(),
+            Self::Put(_, record) => {
+                let owner = record.owner.as_ref().map_or(0, |owner| owner.as_bytes().len());
+                80 + 16 * record.extents.len() + 4 * record.chunks.len() + owner
+            }
             Self::Delete(..) | Self::Space(..) => 32,
         }
     }

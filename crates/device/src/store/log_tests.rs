@@ -19,6 +19,7 @@ fn record(generation: u64) -> Record {
         origin: 5,
         change: generation + 1,
         computed: false,
+        owner: None,
         extents: Vec::new(),
         chunks: vec![0xE306_9283],
     }

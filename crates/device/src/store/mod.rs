@@ -16,6 +16,7 @@ mod log;
 mod names;
 mod object;
 mod open;
+mod owner;
 mod pages;
 mod pinned;
 mod queue;
@@ -33,6 +34,7 @@ use ciphermill_program::{KeyId, TypeCode, VrId};
 use ciphermill_storage::{FileStorage, MemoryStorage, OverlayStorage, SimulatedDisk, Storage};
 use index::Index;
 use log::Log;
+use owner::Owners;
 use pinned::Snapshots;
 use queue::{Change, CommitQueue};
 use std::{
@@ -53,6 +55,7 @@ pub use format::{BLOCK_BYTES, CHUNK_BYTES, EARLIER_STORE_VERSION, STORE_VERSION}
 pub use index::StoreSummary;
 pub use names::{ObjectFlags, ObjectKey, SpaceId, SpaceLimits};
 pub use object::StoredObject;
+pub use owner::Owner;
 pub use pages::ObjectPages;
 pub use reader::ObjectReader;
 pub use record::INLINE_BYTES;
@@ -201,6 +204,7 @@ struct Inner {
     table: Table,
     log: Log,
     snapshots: Snapshots,
+    owners: Owners,
     queue: CommitQueue,
     next_generation: AtomicU64,
     /// Set when it is no longer known which writes are durable; from then on the store only reads.

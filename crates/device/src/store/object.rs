@@ -1,7 +1,7 @@
 //! One stored version of an object, and where its bytes are.
 
 use super::{
-    ObjectFlags, ObjectKey,
+    ObjectFlags, ObjectKey, Owner,
     allocator::ExtentLease,
     checksum,
     format::{CHUNK_BYTES, Extent},
@@ -55,6 +55,7 @@ pub struct StoredObject {
     /// Number of the change that made it so; a change of flags has a later one.
     pub(super) change: u64,
     pub(super) computed: bool,
+    pub(super) owner: Option<Owner>,
     /// CRC-32C of the whole object.
     pub(super) checksum: u32,
     pub(super) chunks: Arc<[u32]>,
@@ -93,6 +94,12 @@ impl StoredObject {
         self.computed
     }
 
+    /// Its owner, if it has one ([`ObjectWriter::belongs_to`](super::ObjectWriter::belongs_to)).
+    #[must_use]
+    pub fn owner(&self) -> Option<&Owner> {
+        self.owner.as_ref()
+    }
+
     /// CRC-32C of all its bytes, derived from the checksums of its chunks.
     #[must_use]
     pub fn checksum(&self) -> u32 {
@@ -121,9 +128,10 @@ impl StoredObject {
 
 impl StoredObject {
     pub(super) fn new(key: ObjectKey, record: Record, placement: Placement) -> Self {
-        let Record { flags, size, generation, origin, change, computed, chunks, .. } = record;
+        let Record { flags, size, generation, origin, change, computed, owner, chunks, .. } = record;
         let checksum = checksum::of_chunks(&chunks, CHUNK_BYTES, size);
-        Self { key, flags, size, generation, origin, change, computed, checksum, chunks: chunks.into(), placement }
+        let chunks = chunks.into();
+        Self { key, flags, size, generation, origin, change, computed, owner, checksum, chunks, placement }
     }
 
     pub(super) fn record(&self) -> Record {
@@ -134,6 +142,7 @@ impl StoredObject {
             origin: self.origin,
             change: self.change,
             computed: self.computed,
+            owner: self.owner.clone(),
             extents: self.placement.extents(),
             chunks: self.chunks.to_vec(),
         }

@@ -7,6 +7,7 @@ use super::{
     index::Index,
     log::Log,
     object::{Placement, StoredObject},
+    owner::Owners,
     pinned::Snapshots,
     queue::CommitQueue,
     swap,
@@ -170,10 +171,12 @@ impl Store {
             .ok_or_else(|| corrupt("the generations are used up"))?;
         table.upgrade(&content, next_generation)?;
         let spaces = content.space_states()?;
+        let owners = Owners::default();
         let objects = content
             .objects
             .into_iter()
-            .map(|(key, record)| {
+            .map(|(key, mut record)| {
+                record.owner = record.owner.map(|owner| owners.share(owner));
                 let placement = match record.is_inline() {
                     true => Placement::Inline(Arc::default()),
                     false => Placement::Extents(Arc::new(allocator.adopt(record.extents.clone()))),
@@ -192,6 +195,7 @@ impl Store {
                 table,
                 log,
                 snapshots: Snapshots::default(),
+                owners,
                 queue: CommitQueue::default(),
                 next_generation: AtomicU64::new(next_generation),
                 failed,

@@ -21,6 +21,8 @@ pub(super) enum Change {
         key: ObjectKey,
         record: Record,
         placement: Placement,
+        /// Of a copy, which has the owner of its original whatever it replaces.
+        copy: bool,
     },
     /// With the number of the change, given when it is admitted; likewise below.
     Delete {

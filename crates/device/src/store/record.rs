@@ -3,7 +3,7 @@
 //! A record names its object and carries its checksum, so that it is found and understood without the table around it.
 
 use super::{
-    ObjectFlags, ObjectKey, earlier,
+    ObjectFlags, ObjectKey, Owner, earlier,
     format::{BLOCK_BYTES, CHUNK_BYTES, Extent, KEY_BYTES, corrupt, decode_key, encode_key},
 };
 use ciphermill_storage::{FormatError, seal, unseal};
@@ -22,6 +22,8 @@ const RECORD_VERSION: u16 = 5;
 const HEAD_BYTES: usize = 88;
 /// Offset of the version.
 const VERSION_AT: usize = 24;
+/// Offset of the length of the owner's name.
+const OWNER_AT: usize = 78;
 const CHECKSUM_BYTES: usize = 4;
 /// The object is the result of a program.
 const COMPUTED: u16 = 1;
@@ -44,6 +46,7 @@ pub(crate) struct Record {
     pub(crate) change: u64,
     /// Whether a program made it.
     pub(crate) computed: bool,
+    pub(crate) owner: Option<Owner>,
     /// None if the table's record holds the object's bytes itself, which it may up to [`INLINE_BYTES`].
     pub(crate) extents: Vec<Extent>,
     /// CRC-32C of each chunk of [`CHUNK_BYTES`], the last one shorter.
@@ -66,16 +69,21 @@ pub(super) struct Found {
 impl Record {
     /// The record's bytes. `content` is the object's if the record is to hold them, else empty.
     pub(crate) fn encode(&self, store: StoreId, key: ObjectKey, content: &[u8]) -> Vec<u8> {
-        let len = HEAD_BYTES + 16 * self.extents.len() + 4 * self.chunks.len() + content.len() + CHECKSUM_BYTES;
+        let owner = self.owner.as_ref().map_or(&[][..], Owner::as_bytes);
+        let lists = 16 * self.extents.len() + 4 * self.chunks.len();
+        let len = HEAD_BYTES + lists + owner.len() + content.len() + CHECKSUM_BYTES;
         let marks = u16::from(self.computed) * COMPUTED + u16::from(!content.is_empty()) * CONTENT;
         let mut out = Encoder::with_capacity(len);
         out.bytes(&RECORD_MAGIC).bytes(&store).u16(RECORD_VERSION).u16(marks).u32(self.flags.bits());
         out.u64(self.size).u64(self.generation).u64(self.origin).u64(self.change);
-        out.bytes(&encode_key(key)).u16(0).u32(self.extents.len() as u32).u32(self.chunks.len() as u32);
+        out.bytes(&encode_key(key))
+            .u16(owner.len() as u16)
+            .u32(self.extents.len() as u32)
+            .u32(self.chunks.len() as u32);
         for extent in &self.extents {
             out.u64(extent.start).u64(extent.blocks);
         }
-        out.u32s(&self.chunks).bytes(content);
+        out.u32s(&self.chunks).bytes(owner).bytes(content);
         let mut bytes = out.into_vec();
         seal(&mut bytes, &[]);
         bytes
@@ -90,7 +98,10 @@ impl Record {
     pub(crate) fn content(bytes: &[u8]) -> &[u8] {
         match bytes.starts_with(&RECORD_MAGIC) {
             // An inline record has one chunk and no extent.
-            true => bytes.get(HEAD_BYTES + 4..bytes.len().saturating_sub(CHECKSUM_BYTES)).unwrap_or(&[]),
+            true => {
+                let start = HEAD_BYTES + 4 + owner_bytes(bytes);
+                bytes.get(start..bytes.len().saturating_sub(CHECKSUM_BYTES)).unwrap_or(&[])
+            }
             false => earlier::content(bytes),
         }
     }
@@ -151,22 +162,29 @@ impl Found {
         let (version, marks, flags) = (fields.u16()?, fields.u16()?, fields.u32()?);
         let (size, generation, origin, change) = (fields.u64()?, fields.u64()?, fields.u64()?, fields.u64()?);
         let key: [u8; KEY_BYTES] = fields.array()?;
-        let (zero, extents, chunks) = (fields.u16()?, fields.u32()?, fields.u32()?);
+        let (owner, extents, chunks) = (fields.u16()?, fields.u32()?, fields.u32()?);
         let words = fields.u64s(2 * extents as usize)?;
         let extents = words.as_chunks().0.iter().map(|[start, blocks]| Extent { start: *start, blocks: *blocks });
         let extents = extents.collect();
         let chunks = fields.u32s(chunks as usize)?;
+        let owner = match fields.bytes(owner.into())? {
+            [] => None,
+            name => match Owner::new(name) {
+                Some(owner) => Some(owner),
+                None => return Ok(None),
+            },
+        };
         let rest = fields.remaining();
         let Some(flags) = ObjectFlags::from_bits(flags) else { return Ok(None) };
-        let record =
-            Record { flags, size, generation, origin, change, computed: marks & COMPUTED != 0, extents, chunks };
+        let computed = marks & COMPUTED != 0;
+        let record = Record { flags, size, generation, origin, change, computed, owner, extents, chunks };
         let has_content = marks & CONTENT != 0;
         let content = has_content.then(|| body.len() - rest..body.len());
         let fits = match has_content {
             true => record.is_inline() && rest as u64 == size,
             false => rest == 0,
         };
-        let known = version == RECORD_VERSION && marks & !(COMPUTED | CONTENT) == 0 && zero == 0;
+        let known = version == RECORD_VERSION && marks & !(COMPUTED | CONTENT) == 0;
         let content_is_sound =
             || content.clone().is_none_or(|at| Some(&crc32c::crc32c(&body[at])) == record.chunks.first());
         let sound = known && fits && record.is_possible() && content_is_sound();
@@ -195,7 +213,13 @@ fn record_bytes(bytes: &[u8]) -> Option<usize> {
     let size = u64::from_le_bytes(*head[32..].first_chunk()?);
     let content = if has_content { usize::try_from(size.min(INLINE_BYTES + 1)).ok()? } else { 0 };
     let lists = word(80).checked_mul(16)?.checked_add(word(84).checked_mul(4)?)?;
-    (HEAD_BYTES + content + CHECKSUM_BYTES).checked_add(lists)
+    (HEAD_BYTES + owner_bytes(head) + content + CHECKSUM_BYTES).checked_add(lists)
+}
+
+/// The length of the owner's name that the head of a record states.
+fn owner_bytes(bytes: &[u8]) -> usize {
+    let field = bytes.get(OWNER_AT..).and_then(|bytes| bytes.first_chunk());
+    field.map_or(0, |field| u16::from_le_bytes(*field).into())
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Records, the content that they hold, and their bytes.
-fn goldens() -> [(Record, &'static [u8], &'static str); 4] {
+fn goldens() -> [(Record, &'static [u8], &'static str); 6] {
     let plain = Record {
         flags: ObjectFlags::ARMED,
         size: CHUNK_BYTES + 1,
@@ -24,6 +24,7 @@ fn goldens() -> [(Record, &'static [u8], &'static str); 4] {
         origin: 0,
         change: 80,
         computed: false,
+        owner: None,
         extents: vec![Extent { start: 1, blocks: 200 }, Extent { start: 900, blocks: 57 }],
         chunks: vec![1, 2],
     };
@@ -35,12 +36,14 @@ fn goldens() -> [(Record, &'static [u8], &'static str); 4] {
         origin: 5,
         change: 0x0103,
         computed: false,
+        owner: None,
         extents: Vec::new(),
         chunks: vec![0xE306_9283],
     };
+    let owner = Owner::new(b"alice");
     [
         (
-            plain,
+            plain.clone(),
             b"",
             concat!(
                 "434d4f424a45431a000102030405060708090a0b0c0d0e0f050000000100000001001000000000004d0000000000000000",
@@ -67,11 +70,29 @@ fn goldens() -> [(Record, &'static [u8], &'static str); 4] {
             ),
         ),
         (
-            inline,
+            inline.clone(),
             b"",
             concat!(
                 "434d4f424a45431a000102030405060708090a0b0c0d0e0f05000000020000000900000000000000020100000000000005",
                 "000000000000000301000000000000000000090003000000040000000500000000000001000000839206e36c62f725"
+            ),
+        ),
+        (
+            Record { owner: owner.clone(), ..plain },
+            b"",
+            concat!(
+                "434d4f424a45431a000102030405060708090a0b0c0d0e0f050000000100000001001000000000004d0000000000000000",
+                "0000000000000050000000000000000000000900030000000400000005050002000000020000000100000000000000c800",
+                "000000000000840300000000000039000000000000000100000002000000616c696365e1330a45"
+            ),
+        ),
+        (
+            Record { owner, ..inline },
+            b"123456789",
+            concat!(
+                "434d4f424a45431a000102030405060708090a0b0c0d0e0f05000200020000000900000000000000020100000000000005",
+                "000000000000000301000000000000000000090003000000040000000505000000000001000000839206e3616c69636531",
+                "32333435363738391631cea8"
             ),
         ),
     ]
@@ -115,7 +136,7 @@ fn every_flipped_bit_and_every_cut_is_noticed() {
 
 #[test]
 fn records_that_contradict_themselves_are_refused() {
-    let [(plain, ..), _, (inline, content, _), _] = goldens();
+    let [(plain, ..), _, (inline, content, _), ..] = goldens();
     let sound = |record: &Record, content: &[u8]| Found::at(&record.encode(STORE, key(), content)).is_some();
     let filled = |len: usize| {
         let content = vec![7; len];
@@ -124,6 +145,14 @@ fn records_that_contradict_themselves_are_refused() {
     };
     assert!(filled(1) && filled(INLINE_BYTES as usize), "the smallest and the largest");
     assert!(!filled(INLINE_BYTES as usize + 1));
+    let mut owned =
+        Record { owner: Owner::new(&[1; Owner::MAX_BYTES]), ..inline.clone() }.encode(STORE, key(), content);
+    assert!(Found::at(&owned).is_some(), "the longest owner");
+    owned.truncate(owned.len() - CHECKSUM_BYTES);
+    owned[OWNER_AT] += 1;
+    owned.insert(HEAD_BYTES + 4, 1);
+    seal(&mut owned, &[]);
+    assert!(Found::at(&owned).is_none(), "a longer one");
     assert!(!sound(&Record { size: 8, ..inline.clone() }, content), "more bytes than its size");
     assert!(!sound(&Record { size: 0, chunks: vec![], ..inline.clone() }, b""), "no bytes");
     assert!(!sound(&Record { chunks: vec![1], ..inline }, content), "other bytes");

@@ -4,7 +4,7 @@
 //! found in the bytes of the table, wherever they begin. Of each object the newest version is taken whose checksums hold.
 
 use super::{
-    ObjectKey, ObjectReader, SpaceId, SpaceLimits, Store, StoreError, StoreFiles, checksum,
+    ObjectKey, ObjectReader, Owner, SpaceId, SpaceLimits, Store, StoreError, StoreFiles, checksum,
     copy::StoreCopy,
     format::{BLOCK_BYTES, CHUNK_BYTES, EARLIER_SUPERBLOCK, SUPERBLOCK},
     log::{Item, LogContent},
@@ -52,6 +52,14 @@ pub struct Salvaged {
     /// What became of it.
     pub state: SalvageState,
     source: Source,
+}
+
+impl Salvaged {
+    /// The owner of the object, if it has one.
+    #[must_use]
+    pub fn owner(&self) -> Option<Owner> {
+        self.source.record().owner
+    }
 }
 
 #[derive(Clone, Debug)]

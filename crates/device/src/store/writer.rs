@@ -1,7 +1,7 @@
 //! Writing an object.
 
 use super::{
-    Inner, ObjectFlags, ObjectKey, StoreError,
+    Inner, ObjectFlags, ObjectKey, Owner, StoreError,
     format::{BLOCK_BYTES, CHUNK_BYTES},
     object::{Placement, StoredObject},
     queue::Change,
@@ -39,6 +39,7 @@ pub struct ObjectWriter {
     placement: Placement,
     origin: u64,
     computed: bool,
+    owner: Option<Owner>,
     /// Of a copy, which keeps the generation of the object that it was made from.
     generation: Option<u64>,
     /// Bytes taken so far.
@@ -69,6 +70,8 @@ pub struct ObjectWriter {
 pub struct FinishedObject {
     inner: Arc<Inner>,
     object: StoredObject,
+    /// Whether it is a copy, with the owner of its original.
+    copy: bool,
 }
 
 impl Inner {
@@ -110,6 +113,7 @@ impl ObjectWriter {
             placement,
             origin: 0,
             computed: false,
+            owner: None,
             generation: None,
             written: 0,
             chunk: Vec::new(),
@@ -135,6 +139,24 @@ impl ObjectWriter {
     /// ```
     pub fn came_from(&mut self, origin: u64, computed: bool) {
         (self.origin, self.computed) = (origin, computed);
+    }
+
+    /// Gives the object an owner, unless it replaces an object that has one: later versions keep the owner.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_device::store::Owner;
+    /// let store = Store::open(StoreFiles::in_memory())?;
+    /// let mut writer = store.write(ObjectKey { space: SpaceId::EMBEDDED, id: x }, 5)?;
+    /// writer.push(b"hello")?;
+    /// writer.belongs_to(Owner::new(b"alice"));
+    /// let object = writer.commit(ObjectFlags::NONE)?;
+    /// assert_eq!(object.owner().map(Owner::as_bytes), Some(&b"alice"[..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn belongs_to(&mut self, owner: Option<Owner>) {
+        self.owner = owner.map(|owner| self.inner.owners.share(owner));
     }
 
     /// Gives the object the generation of its original.
@@ -208,10 +230,11 @@ impl ObjectWriter {
         }
         let generation = self.generation.unwrap_or_else(|| self.inner.next_number());
         let extents = self.placement.extents();
-        let Self { inner, key, size, placement, origin, computed, chunks, .. } = self;
+        let copy = self.generation.is_some();
+        let Self { inner, key, size, placement, origin, computed, owner, chunks, .. } = self;
         // The commit numbers the change.
-        let record = Record { flags, size, generation, origin, change: 0, computed, extents, chunks };
-        Ok(FinishedObject { inner, object: StoredObject::new(key, record, placement) })
+        let record = Record { flags, size, generation, origin, change: 0, computed, owner, extents, chunks };
+        Ok(FinishedObject { inner, object: StoredObject::new(key, record, placement), copy })
     }
 
     /// [`finish`](Self::finish) and [`FinishedObject::commit`] in one.
@@ -257,6 +280,6 @@ impl FinishedObject {
 
     pub(super) fn change(self) -> Change {
         let (key, record) = (self.object.key, self.object.record());
-        Change::Put { key, record, placement: self.object.placement }
+        Change::Put { key, record, placement: self.object.placement, copy: self.copy }
     }
 }

@@ -6,6 +6,7 @@ mod inline;
 mod key_memory;
 mod kill;
 mod new_instruction;
+mod owners;
 mod pages;
 mod paging;
 mod place;

@@ -48,7 +48,7 @@ fn a_result_above_the_readers_limit_is_refused_and_the_object_stays_armed() {
     space.write_bytes(x, &bytes(&[1]), WriteOptions { flags, ..WriteOptions::default() }).expect("stored");
     let code = vec![Instruction::mov(x, longer), Instruction::ret(x)];
     put(&space, vr(0, 0, 0), &program(code));
-    let read = |mode, limit| space.read_with(x, ReadOptions { mode, result_limit: Some(limit) });
+    let read = |mode, limit| space.read_with(x, ReadOptions { result_limit: Some(limit), ..ReadOptions::new(mode) });
     for mode in [ReadMode::Armed, ReadMode::Compute] {
         match read(mode, 39) {
             Err(DeviceError::ProgramFailed { cause, .. }) => {
@@ -74,7 +74,7 @@ fn what_is_known_of_an_object_is_told_without_reading_it() {
     for (data, size) in sizes.into_iter().enumerate() {
         let (id, content) = (vr(1, 0, data as u32), value(data as u64, size / 8));
         let options = WriteOptions { origin: data as u64 % 4 * 0x0123_4567_89ab_cdef, ..WriteOptions::default() };
-        let written = space.write_bytes(id, &content, options).expect("write");
+        let written = space.write_bytes(id, &content, options.clone()).expect("write");
         assert_eq!(written.stat.origin, options.origin);
         assert_eq!(written.stat.checksum, crc32c::crc32c(&content), "{size} bytes");
         assert_eq!(space.stat(id).expect("stat"), written.stat);

@@ -89,9 +89,11 @@ fn listing(directory: &Path) -> String {
         let (flags, generation, origin) = (object.flags().bits(), object.generation(), object.origin());
         let key = object.key();
         let (size, checksum, computed) = (object.size(), object.checksum(), object.computed());
+        let owner = object.owner().map_or(String::new(), |owner| format!(" {owner:?}"));
         writeln!(
             lines,
-            "{} {} size {size} crc {checksum:08x} flags {flags} generation {generation} origin {origin} computed {computed}",
+            "{} {} size {size} crc {checksum:08x} flags {flags} generation {generation} origin {origin} computed \
+             {computed}{owner}",
             key.space, key.id
         )
         .expect("a line");

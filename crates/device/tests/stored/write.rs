@@ -2,7 +2,10 @@
 
 use super::*;
 use ciphermill_bfv::GaloisKeys;
-use ciphermill_device::{Space, WriteMode, WriteOptions, store::ObjectKey};
+use ciphermill_device::{
+    Space, WriteMode, WriteOptions,
+    store::{ObjectKey, Owner},
+};
 use ciphermill_hmvp::{DenseMatrix, EncryptedVector, PlainMatrix, Request, Strategy};
 use ciphermill_lattice::{Csprng, NoiseDistribution, PolynomialSize, SecretSeed};
 use ciphermill_paillier::{KeyBits, PlaintextVector, PublicWeights};
@@ -134,13 +137,14 @@ fn paillier(space: &Space, keys: &Path) {
 }
 
 /// Objects of no scheme: one of two chunks, mostly zeros; one in two extents, between which another one was deleted; one
-/// of the largest size that is kept in the table.
+/// of the largest size that is kept in the table. All but the object 0 have owners.
 fn plain_objects(directory: &Path) {
     let store = Store::open(StoreFiles::in_directory(directory).expect("files")).expect("a sound store");
     let key = |data| ObjectKey { space: SPACE, id: VrId::new(TypeCode(0x7000), KeyId(3), DataId(data)) };
     let write = |data: u32, bytes: &[u8], flags: ObjectFlags| {
         let mut writer = store.write(key(data), bytes.len() as u64).expect("room");
         writer.came_from(u64::from(data), data % 2 == 1);
+        writer.belongs_to(Owner::new(&b"owner".repeat(data as usize)));
         writer.push(bytes).expect("its bytes");
         writer.commit(flags).expect("durable");
     };

@@ -156,7 +156,7 @@ fn programs_of_one_space_do_not_change_the_estimates_of_another() {
     // An operand in place of the product, which has another encoding.
     let stored = WriteOptions { mode: WriteMode::Stored, ..WriteOptions::default() };
     let mut restore = |space: &Space| {
-        space.write_bytes(y_of(KEY), &keys.operand(1, &mut rng), stored).expect("stored");
+        space.write_bytes(y_of(KEY), &keys.operand(1, &mut rng), stored.clone()).expect("stored");
     };
     [&one, &other].into_iter().for_each(&mut restore);
     let (mine, before) = (one.check(&code).expect("good"), other.check(&code).expect("good"));

@@ -22,7 +22,7 @@ impl State {
         let stored: Vec<_> = space
             .list()
             .into_iter()
-            .map(|stat| (stat, space.read_bytes(stat.id, ReadMode::Stored).expect("intact")))
+            .map(|stat| (stat.clone(), space.read_bytes(stat.id, ReadMode::Stored).expect("intact")))
             .collect();
         let values = stored.iter().map(|(stat, _)| stat.id);
         let registers = values

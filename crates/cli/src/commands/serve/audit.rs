@@ -380,6 +380,8 @@ mod tests {
             action: Action::Put,
             space: 1,
             host: Some("nqn.2026-01.example:host"),
+            account: None,
+            recovery: false,
             writer: None,
             object: Some("4:1:2".parse().expect("a register")),
             version: Some(Version { size: 432, generation, checksum: 0xabc }),

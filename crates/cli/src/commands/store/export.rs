@@ -48,6 +48,9 @@ struct Exported {
     object: String,
     generation: u64,
     bytes: u64,
+    /// The host that created the object, if it has an owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
@@ -69,7 +72,8 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         report.objects += 1;
         report.bytes += version.size;
         let (object, generation, bytes) = (version.object.to_string(), version.generation, version.size);
-        report.files.push(Exported { file, object, generation, bytes });
+        let owner = version.owner().map(|owner| String::from_utf8_lossy(owner.as_bytes()).into_owned());
+        report.files.push(Exported { file, object, generation, bytes, owner });
     }
     let text = format!("{} objects, {}", report.objects, output::human_bytes(report.bytes));
     output::result(args.json, &report, &text)?;
