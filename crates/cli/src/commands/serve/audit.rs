@@ -1,31 +1,35 @@
 //! The audit log: one JSON object a line, in files of bounded size and number.
 //!
 //! ```text
-//! namespace ──► rate limit ──► queue ──► thread ──► FILE, then FILE.1 … FILE.N
-//!                  └──────────────┴──► count of entries left out, written with the next entry
+//! namespace ──► rate of the account ──► queue ──► thread ──► FILE, then FILE.1 … FILE.N
+//!                  └───────────────────────┴──► numbers of entries left out, written every second
 //! ```
 //! Files have mode 0600 and are never opened through a symbolic link.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+mod files;
+mod limits;
+mod line;
+
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use ciphermill_blockspace::adapter::{AuditEvent, AuditSink};
-use serde::Serialize;
 
+use self::files::Files;
+use self::limits::{Limits, Place, Verdict};
+use self::line::Line;
 use super::exposition::Exposition;
 use crate::error::CliError;
 
-/// Entries that wait for the disk.
+/// Entries that wait for the disk, and those of one account among them.
 const QUEUE: usize = 4096;
-/// How often a count of entries left out is written where no entry follows.
-const PAUSE: Duration = Duration::from_secs(5);
+const QUEUE_OF_ACCOUNT: u64 = QUEUE as u64 / 4;
+/// How often the numbers of entries without a line are written.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Where the audit log goes, and its bounds.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +39,7 @@ pub(super) struct AuditSettings {
     pub(super) bytes: u64,
     /// Files in all, the present one included.
     pub(super) files: u32,
-    /// Entries a second in the long run, and at once.
+    /// Entries a second of each account in the long run, and at once.
     pub(super) per_second: f64,
 }
 
@@ -47,121 +51,30 @@ impl AuditSettings {
     pub(super) const LEAST_BYTES: u64 = 4096;
 }
 
-/// One line.
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Line<'a> {
-    /// Seconds since 1970.
-    time: f64,
-    action: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    namespace: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    host: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    writer: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    object: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    size: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    generation: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    crc32c: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    block: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
-    /// Of the action `left-out`: entries that are missing before this one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    entries: Option<u64>,
-}
-
-fn now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
-}
-
-impl<'a> Line<'a> {
-    fn of(event: &AuditEvent<'a>) -> Self {
-        Self {
-            time: now(),
-            action: event.action.name(),
-            namespace: Some(event.space),
-            host: event.host,
-            writer: event.writer,
-            object: event.object.map(|id| id.to_string()),
-            size: event.version.map(|version| version.size),
-            generation: event.version.map(|version| version.generation),
-            crc32c: event.version.map(|version| format!("{:08x}", version.checksum)),
-            block: event.lba,
-            reason: event.reason,
-            entries: None,
-        }
-    }
-
-    fn left_out(entries: u64) -> Self {
-        Self {
-            time: now(),
-            action: "left-out",
-            namespace: None,
-            host: None,
-            writer: None,
-            object: None,
-            size: None,
-            generation: None,
-            crc32c: None,
-            block: None,
-            reason: None,
-            entries: Some(entries),
-        }
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec(self).unwrap_or_default();
-        bytes.push(b'\n');
-        bytes
-    }
-}
-
-/// Tokens of a bucket that holds those of a second.
-#[derive(Debug)]
-struct Rate {
-    per_second: f64,
-    tokens: f64,
-    since: Instant,
-}
-
-impl Rate {
-    fn new(per_second: f64) -> Self {
-        Self { per_second, tokens: per_second.max(1.0), since: Instant::now() }
-    }
-
-    fn pass(&mut self, now: Instant) -> bool {
-        let grown = now.saturating_duration_since(self.since).as_secs_f64() * self.per_second;
-        (self.tokens, self.since) = ((self.tokens + grown).min(self.per_second.max(1.0)), now);
-        let passes = self.tokens >= 1.0;
-        if passes {
-            self.tokens -= 1.0;
-        }
-        passes
-    }
-}
-
 /// What namespaces and the writing thread share.
 #[derive(Debug)]
 struct Shared {
-    rate: Mutex<Rate>,
-    /// Entries left out that no line has reported.
-    left_out: AtomicU64,
+    limits: Mutex<Limits>,
     written: AtomicU64,
+    repeated: AtomicU64,
     lost: AtomicU64,
     failures: AtomicU64,
 }
 
-/// A line, and the number of entries left out before it.
+impl Shared {
+    fn limits(&self) -> MutexGuard<'_, Limits> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(counter: &AtomicU64, entries: u64) {
+        counter.fetch_add(entries, Ordering::Relaxed);
+    }
+}
+
+/// A line, and its place in the queue.
 struct Entry {
-    before: u64,
     line: Vec<u8>,
+    _place: Place,
 }
 
 /// The sink of the namespaces.
@@ -173,12 +86,18 @@ struct Sink {
 
 impl AuditSink for Sink {
     fn record(&self, event: &AuditEvent<'_>) {
-        let passes = self.shared.rate.lock().unwrap_or_else(PoisonError::into_inner).pass(Instant::now());
-        let before = if passes { self.shared.left_out.swap(0, Ordering::Relaxed) } else { 0 };
-        let send = || self.entries.try_send(Entry { before, line: Line::of(event).bytes() });
-        if !passes || send().is_err() {
-            self.shared.left_out.fetch_add(before + 1, Ordering::Relaxed);
-            self.shared.lost.fetch_add(1, Ordering::Relaxed);
+        let now = Instant::now();
+        let verdict = self.shared.limits().judge(event, now);
+        match verdict {
+            Verdict::Line(place, repeated) => {
+                let line = Line::of(event, repeated).bytes();
+                if self.entries.try_send(Entry { line, _place: place }).is_err() {
+                    self.shared.limits().leave_out(event.account, 1 + repeated, now);
+                    Shared::count(&self.shared.lost, 1);
+                }
+            }
+            Verdict::Repeated => Shared::count(&self.shared.repeated, 1),
+            Verdict::LeftOut => Shared::count(&self.shared.lost, 1),
         }
     }
 }
@@ -201,6 +120,7 @@ impl AuditCounters {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         for (name, help, value) in [
             ("entries_total", "Entries written to the audit log.", get(&self.0.written)),
+            ("repeated_total", "Denials of a host that one line with their number stands for.", get(&self.0.repeated)),
             ("left_out_total", "Entries left out, because of the rate limit or a full queue.", get(&self.0.lost)),
             (
                 "failures_total",
@@ -217,9 +137,9 @@ impl AuditLog {
     pub(super) fn start(settings: AuditSettings) -> Result<Self, CliError> {
         let files = Files::open(settings.clone()).map_err(CliError::file("open", &settings.file))?;
         let shared = Arc::new(Shared {
-            rate: Mutex::new(Rate::new(settings.per_second)),
-            left_out: AtomicU64::new(0),
+            limits: Mutex::new(Limits::new(settings.per_second, QUEUE_OF_ACCOUNT)),
             written: AtomicU64::new(0),
+            repeated: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             failures: AtomicU64::new(0),
         });
@@ -258,33 +178,30 @@ struct Writer {
 
 impl Writer {
     fn run(mut self, queue: &Receiver<Entry>) {
+        let mut reported = Instant::now();
         loop {
             match queue.recv_timeout(PAUSE) {
-                Ok(Entry { before, line }) => {
-                    self.report_left_out(before);
-                    self.write(&line);
-                }
-                Err(RecvTimeoutError::Timeout) => self.report_rest(),
-                Err(RecvTimeoutError::Disconnected) => return self.report_rest(),
+                Ok(Entry { line, _place }) => self.write(&line),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.report(true),
+            }
+            if reported.elapsed() >= PAUSE {
+                self.report(false);
+                reported = Instant::now();
             }
         }
     }
 
-    /// Reports entries left out that no entry has followed.
-    fn report_rest(&mut self) {
-        let entries = self.shared.left_out.swap(0, Ordering::Relaxed);
-        self.report_left_out(entries);
-    }
-
-    fn report_left_out(&mut self, entries: u64) {
-        if entries > 0 {
-            self.write(&Line::left_out(entries).bytes());
-        }
+    /// Writes the numbers of entries that have no line.
+    fn report(&mut self, end: bool) {
+        let (repeated, left_out) = self.shared.limits().take_unreported(Instant::now(), end);
+        repeated.iter().for_each(|denials| self.write(&Line::repeated(denials).bytes()));
+        left_out.iter().for_each(|missing| self.write(&Line::left_out(missing).bytes()));
     }
 
     fn write(&mut self, line: &[u8]) {
         match self.files.append(line) {
-            Ok(()) => drop(self.shared.written.fetch_add(1, Ordering::Relaxed)),
+            Ok(()) => Shared::count(&self.shared.written, 1),
             Err(error) => {
                 // The first failure of a row is told; a full disk would fill the other log as well.
                 if self.shared.failures.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -295,81 +212,14 @@ impl Writer {
     }
 }
 
-/// The files.
-struct Files {
-    settings: AuditSettings,
-    file: File,
-    bytes: u64,
-}
-
-/// Opens a file to append to, private to its owner, not through a symbolic link.
-fn open(path: &Path) -> io::Result<File> {
-    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-    let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(no_follow).open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    if found.mode() & 0o077 != 0 {
-        return Err(io::Error::other(format!(
-            "other users may access it (mode {:03o}); use chmod 600",
-            found.mode() & 0o777
-        )));
-    }
-    Ok(file)
-}
-
-impl Files {
-    fn open(settings: AuditSettings) -> io::Result<Self> {
-        let file = open(&settings.file)?;
-        let bytes = file.metadata()?.len();
-        Ok(Self { settings, file, bytes })
-    }
-
-    fn append(&mut self, line: &[u8]) -> io::Result<()> {
-        if self.bytes > 0 && self.bytes + line.len() as u64 > self.settings.bytes {
-            self.rotate()?;
-        }
-        self.file.write_all(line)?;
-        self.bytes += line.len() as u64;
-        Ok(())
-    }
-
-    fn numbered(&self, number: u32) -> PathBuf {
-        let mut name = self.settings.file.clone().into_os_string();
-        name.push(format!(".{number}"));
-        name.into()
-    }
-
-    /// The present file becomes number 1, number 1 number 2, and so on; the last goes.
-    fn rotate(&mut self) -> io::Result<()> {
-        self.file.sync_all()?;
-        let last = self.settings.files.saturating_sub(1);
-        for number in (1..last).rev() {
-            rename(&self.numbered(number), &self.numbered(number + 1))?;
-        }
-        match last {
-            0 => fs::remove_file(&self.settings.file)?,
-            _ => rename(&self.settings.file, &self.numbered(1))?,
-        }
-        self.file = open(&self.settings.file)?;
-        self.bytes = 0;
-        Ok(())
-    }
-}
-
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::rename(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use ciphermill_blockspace::adapter::{Action, Version};
+    use ciphermill_nvme::Account;
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::Path;
 
     fn settings(directory: &Path) -> AuditSettings {
         AuditSettings { file: directory.join("audit.jsonl"), bytes: 1000, files: 3, per_second: 1e6 }
@@ -445,12 +295,50 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_has_no_more_than_a_second_saved_up() {
-        let mut rate = Rate::new(10.0);
-        let begun = rate.since;
-        assert_eq!((0..100).filter(|_| rate.pass(begun)).count(), 10);
-        assert_eq!((0..100).filter(|_| rate.pass(begun + Duration::from_millis(500))).count(), 5);
-        assert_eq!((0..100).filter(|_| rate.pass(begun + Duration::from_secs(100))).count(), 10);
+    fn a_flood_of_denials_hides_no_entry() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let settings = AuditSettings { per_second: 1000.0, bytes: 1 << 20, ..settings(directory.path()) };
+        let log = AuditLog::start(settings.clone()).expect("a log");
+        let (sink, counters) = (log.sink().expect("a sink"), log.counters());
+        let mallory = Account::Host("mallory".into());
+        let of_mallory = |action| AuditEvent { action, host: Some("mallory"), account: Some(&mallory), ..event(7) };
+        (0..50_000).for_each(|_| sink.record(&of_mallory(Action::Denied)));
+        sink.record(&of_mallory(Action::Deleted));
+        sink.record(&event(8));
+        drop(sink);
+        drop(log);
+        let lines = lines(&settings.file);
+        let of = |action: &str| lines.iter().filter(|line| line["action"] == action).count();
+        assert_eq!((of("deleted"), of("put"), of("left-out")), (1, 1, 0));
+        let denied: Vec<_> = lines.iter().filter(|line| line["action"] == "denied").collect();
+        let repeated: u64 = denied.iter().filter_map(|line| line["repeated"].as_u64()).sum();
+        // A denial that begins a second has a line of its own.
+        let own = denied.iter().filter(|line| line.get("object").is_some()).count() as u64;
+        assert_eq!(own + repeated, 50_000);
+        assert_eq!(counters.0.repeated.load(Ordering::Relaxed), repeated);
+    }
+
+    #[test]
+    fn a_line_that_a_crash_cut_is_not_continued() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let settings = settings(directory.path());
+        log(settings.clone(), 1);
+        let whole = fs::read_to_string(&settings.file).expect("a file");
+        fs::write(&settings.file, format!("{whole}{}", &whole[..20])).expect("a file");
+        log(settings.clone(), 1);
+        let text = fs::read_to_string(&settings.file).expect("a file");
+        let read: Vec<_> = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()).collect();
+        assert_eq!(read, [true, false, true], "{text}");
+    }
+
+    #[test]
+    fn an_entry_of_a_recovery_says_so() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let settings = settings(directory.path());
+        let log = AuditLog::start(settings.clone()).expect("a log");
+        log.sink().expect("a sink").record(&AuditEvent { recovery: true, account: None, ..event(1) });
+        drop(log);
+        assert_eq!(lines(&settings.file)[0]["recovery"], true);
     }
 
     #[test]
