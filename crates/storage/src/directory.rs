@@ -5,7 +5,7 @@ use std::{
     fs::{self, DirBuilder, File, TryLockError},
     io,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Makes the directory at `path` and those above it where they are missing, for their owner alone. The rights of an existing
@@ -23,6 +23,38 @@ pub fn create_private_directory(path: &Path) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
     }
     Ok(())
+}
+
+/// As [`create_private_directory`], and durable: the entries of all directories that it makes survive a power cut.
+///
+/// # Errors
+/// As [`create_private_directory`].
+pub fn create_durable_directory(path: &Path) -> io::Result<()> {
+    let parents = parents_of_new(path);
+    create_private_directory(path)?;
+    parents.iter().try_for_each(|directory| sync_if_readable(directory))
+}
+
+/// Syncs a directory. One that this process may not read gets no entry from it either.
+fn sync_if_readable(directory: &Path) -> io::Result<()> {
+    match File::open(directory).and_then(|directory| directory.sync_all()) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// The directories that get an entry when the directory `path` is made: its parent and the parents of missing directories on
+/// the way. The parent also if `path` exists: its entry may not be durable yet.
+fn parents_of_new(path: &Path) -> Vec<PathBuf> {
+    let mut directories = Vec::new();
+    for made in path.ancestors() {
+        let Some(parent) = made.parent() else { break };
+        directories.push(if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() });
+        if parent.as_os_str().is_empty() || parent.exists() {
+            break;
+        }
+    }
+    directories
 }
 
 /// Locks the file at `path`, created if it does not exist, until the returned file is dropped. `None` when another file
@@ -91,4 +123,20 @@ pub fn fresh_id() -> io::Result<[u8; 16]> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entries_of_all_new_directories_are_synced() {
+        let directory = tempfile::tempdir().expect("directory");
+        let (top, store) = (directory.path(), directory.path().join("a/b/store"));
+        assert_eq!(parents_of_new(&store), [top.join("a/b"), top.join("a"), top.to_owned()]);
+        create_durable_directory(&store).expect("made");
+        assert_eq!(parents_of_new(&store), [top.join("a/b")]);
+        assert_eq!(parents_of_new(Path::new("no such directory")), [Path::new(".")]);
+        assert_eq!(parents_of_new(Path::new("/")), Vec::<PathBuf>::new());
+    }
 }

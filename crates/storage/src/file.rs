@@ -88,6 +88,16 @@ impl FileStorage {
         open().map_err(|error| StorageError::io("open", error))
     }
 
+    /// The same file under its new name.
+    pub(crate) fn renamed(self, path: PathBuf) -> io::Result<Self> {
+        fs::rename(&self.path, &path)?;
+        Ok(Self { path, ..self })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn write_error(operation: &'static str, offset: u64, len: u64, error: io::Error) -> StorageError {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {

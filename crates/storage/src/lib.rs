@@ -38,20 +38,25 @@ mod file;
 mod format;
 mod memory;
 mod overlay;
+mod replaceable;
 mod simulated;
 mod superblock;
 
 use std::{fmt, io, path::PathBuf, sync::Arc};
 
 pub use database::{DatabaseError, TableError, TableFile, failure, guarded};
-pub use directory::{create_private_directory, fresh_id, lock_existing_file, lock_file};
+pub use directory::{create_durable_directory, create_private_directory, fresh_id, lock_existing_file, lock_file};
 pub use extents::{BlockNumber, Extent, FreeBlocks};
 pub use file::FileStorage;
 pub use format::{FormatError, seal, unseal};
 pub use memory::MemoryStorage;
 pub use overlay::OverlayStorage;
+pub use replaceable::ReplaceableFile;
 pub use simulated::{Fault, SimulatedDisk, SimulatedStorage};
 pub use superblock::{Superblock, SuperblockFormat};
+
+/// The writer of the new content for [`Storage::replace`].
+pub type Fill<'a> = &'a mut dyn FnMut(&dyn Storage) -> Result<(), StorageError>;
 
 /// A linear array of bytes that can be read and written at any offset and be made durable.
 ///
@@ -220,6 +225,35 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn sync(&self) -> Result<(), StorageError>;
+
+    /// Replaces the whole content with the bytes that `fill` writes into an empty storage. If `fill` or the medium fails, the
+    /// former content remains. In a [`ReplaceableFile`] and on a [`SimulatedDisk`] a crash leaves the former content or
+    /// the new one, never a mixture, and the new one is durable on return. The default, for storages that do not
+    /// outlive the process, gathers the new content in memory. No other thread may use the storage meanwhile.
+    ///
+    /// # Errors
+    /// Those of `fill`, and as [`write_at`](Storage::write_at) and [`sync`](Storage::sync). After an error other than
+    /// [`StorageError::NoSpace`] the storage may have either content.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_storage::{MemoryStorage, Storage, StorageError};
+    ///
+    /// let storage = MemoryStorage::from_bytes(b"former content".to_vec());
+    /// storage.replace(&mut |file| file.write_at(0, b"content"))?;
+    /// assert_eq!(storage.to_bytes(), b"content");
+    /// let full = Err(StorageError::NoSpace { offset: 0, len: 1 });
+    /// assert!(storage.replace(&mut |_| full.clone()).is_err());
+    /// assert_eq!(storage.to_bytes(), b"content");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn replace(&self, fill: Fill<'_>) -> Result<(), StorageError> {
+        let scratch = MemoryStorage::new();
+        fill(&scratch)?;
+        self.set_len(0)?;
+        self.write_at(0, &scratch.to_bytes())?;
+        self.sync()
+    }
 
     /// Whether the storage is still at the place where it was opened. A file that was deleted, moved or replaced goes on to
     /// take writes, which are lost when it is closed. A storage without a place is always there.

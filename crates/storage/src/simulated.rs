@@ -1,6 +1,6 @@
 //! A disk that loses power: unsynced writes are kept, lost, reordered or torn.
 
-use crate::{Storage, StorageError};
+use crate::{Fill, Storage, StorageError};
 use std::{
     collections::BTreeMap,
     io,
@@ -422,6 +422,22 @@ impl Storage for SimulatedStorage {
         Ok(())
     }
 
+    /// By a second file and a rename. The rename is one operation, durable when it returns.
+    fn replace(&self, fill: Fill<'_>) -> Result<(), StorageError> {
+        let name = format!("{}.new", self.name);
+        let new = SimulatedDisk { state: Arc::clone(&self.state) }.file(&name);
+        new.set_len(0)?;
+        fill(&new)?;
+        new.sync()?;
+        let mut state = self.lock();
+        let total = state.total();
+        state.step("rename", total)?;
+        if let Some(file) = state.files.remove(&name) {
+            state.files.insert(self.name.clone(), file);
+        }
+        Ok(())
+    }
+
     fn free_space(&self) -> Result<Option<u64>, StorageError> {
         let state = self.lock();
         let total = state.total();
@@ -463,6 +479,31 @@ mod tests {
             }
         }
         assert!(lost > 0 && whole > 0 && torn > 0, "lost {lost}, whole {whole}, torn {torn}");
+    }
+
+    #[test]
+    fn a_replaced_file_has_the_former_content_or_the_new_one_wherever_the_power_goes() {
+        let (mut former, mut new) = (0, 0);
+        for cut in 1..8 {
+            for seed in 0..20 {
+                let disk = SimulatedDisk::new();
+                disk.file("a").write_at(0, &[1; 1500]).expect("write");
+                disk.file("a").sync().expect("sync");
+                disk.inject(Fault::PowerLossAt(1 + cut));
+                let outcome = disk.file("a").replace(&mut |file| {
+                    file.write_at(0, &[2; 1000])?;
+                    file.write_at(1000, &[3; 2000])
+                });
+                let after = disk.crash(seed).file("a");
+                let mut bytes = vec![0; after.len().expect("len") as usize];
+                after.read_at(0, &mut bytes).expect("read");
+                let replaced = bytes == [vec![2; 1000], vec![3; 2000]].concat();
+                assert!(replaced || bytes == [1; 1500], "cut {cut}, seed {seed}");
+                assert_eq!(replaced, outcome.is_ok(), "cut {cut}, seed {seed}");
+                *if replaced { &mut new } else { &mut former } += 1;
+            }
+        }
+        assert!(former > 0 && new > 0, "{former} former, {new} new");
     }
 
     #[test]

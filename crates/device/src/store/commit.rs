@@ -90,11 +90,13 @@ impl Inner {
         self.queue.groups.fetch_add(1, Ordering::Relaxed);
         self.queue.changes.fetch_add(admitted.len() as u64, Ordering::Relaxed);
         match durable {
-            Ok(()) => {
-                // Before the changes are acknowledged: the log never lacks one that was.
-                self.log.append(&plan.rows);
+            Ok(_) if plan.rows.is_empty() => self.publish(plan, admitted),
+            Ok(next) => {
+                // After the table is durable, so that the log never has a change that the table may lack, and before
+                // the changes are acknowledged, so that it lacks none of those.
+                self.log.append(&plan.rows, next);
                 self.publish(plan, admitted);
-                self.log.keep_up(&self.index(), self.next_generation.load(Ordering::Relaxed) - 1);
+                self.log.keep_up(&self.index(), next);
             }
             Err(error) => {
                 // A table that was reopened no longer keeps the pages of earlier views.
@@ -116,6 +118,8 @@ impl Inner {
         }
         match change {
             Change::Space { space, limits } => {
+                // Unused, but every commit must raise the bound of the table.
+                self.next_number();
                 plan.spaces.entry(*space).or_insert(SpaceState::new(*limits)).limits = *limits;
                 plan.rows.push(Row::Space(*space, *limits));
             }
@@ -169,9 +173,11 @@ impl Inner {
         Some((object.record(), object.placement.clone()))
     }
 
-    fn make_durable(&self, plan: &Plan) -> Result<(), StoreError> {
+    /// Returns the first unused number, which the table then holds.
+    fn make_durable(&self, plan: &Plan) -> Result<u64, StoreError> {
+        let next = self.next_generation.load(Ordering::Relaxed);
         if plan.rows.is_empty() {
-            return Ok(());
+            return Ok(next);
         }
         // Here, not where bytes are written: only what is acknowledged has to be there.
         for file in [&*self.data, &*self.objects, self.log.file()] {
@@ -188,8 +194,9 @@ impl Inner {
                 }
             })?;
         }
-        // Of what was given out, at least the generations of these rows are below.
-        self.table.commit(&plan.rows, self.next_generation.load(Ordering::Relaxed))
+        // At least the numbers of these rows are below.
+        self.table.commit(&plan.rows, next)?;
+        Ok(next)
     }
 
     fn publish(&self, plan: Plan, admitted: Vec<Ticket>) {
@@ -220,7 +227,7 @@ impl Inner {
             answers.push((outcome, result));
         }
         drop(index);
-        self.snapshots.count(replaced.iter().flatten());
+        self.snapshots.count(replaced.iter().flatten(), self.table.bytes());
         drop(replaced);
         for (outcome, result) in answers {
             *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(Ok(result));

@@ -39,6 +39,10 @@ pub(crate) const SWAP_SUPERBLOCK: SuperblockFormat = SuperblockFormat {
     ..SUPERBLOCK
 };
 
+/// Bytes of the two rows of the format table.
+pub(crate) const GENERATION_BYTES: usize = 12;
+pub(crate) const IDENTITY_BYTES: usize = 22;
+
 /// The row of the object table that bounds the generations in use: the first unused one, and a checksum.
 pub(crate) fn encode_generation(next: u64) -> Vec<u8> {
     let mut bytes = next.to_le_bytes().to_vec();

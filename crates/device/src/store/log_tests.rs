@@ -3,7 +3,7 @@
 use super::*;
 use crate::store::ObjectFlags;
 use ciphermill_program::{DataId, KeyId, TypeCode, VrId};
-use ciphermill_storage::MemoryStorage;
+use ciphermill_storage::{Fault, MemoryStorage, SimulatedDisk};
 
 const STORE: StoreId = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
@@ -85,23 +85,114 @@ fn every_flipped_bit_of_a_frame_is_noticed_and_the_frames_around_it_are_read() {
     }
 }
 
+/// Opens the log as a store does, whose table has the bound `next`.
+fn open(file: &Arc<MemoryStorage>, id: StoreId, index: &Index, next: u64) -> Log {
+    let content = LogContent::read(&**file).expect("memory");
+    Log::open(file.clone(), &content, id, index, next)
+}
+
+/// The change that makes object 5, and an index with it.
+fn put() -> (Row, Index) {
+    let row = Row::Put(key(5), record(3), record(3).encode([7; 16], key(5), b"123456789"));
+    let placement = crate::store::object::Placement::Inline(Arc::default());
+    let object = crate::store::StoredObject::new(key(5), record(3), placement);
+    let mut index = Index::default();
+    index.objects.insert(key(5), Arc::new(object));
+    (row, index)
+}
+
 #[test]
 fn a_log_that_lags_behind_is_rewritten_and_one_that_agrees_is_kept() {
     let file = Arc::new(MemoryStorage::new());
-    let mut index = Index::default();
-    let log = Log::open(file.clone(), [7; 16], &index, 1).expect("memory");
-    log.append(&[Row::Put(key(5), record(3), record(3).encode([7; 16], key(5), b"123456789"))]);
+    let (row, index) = put();
+    let log = open(&file, [7; 16], &Index::default(), 3);
+    let before = file.to_bytes();
+    log.append(&[row], 5);
     let appended = file.to_bytes();
-    // The index does not have the object: the log is another's, or the commit was lost.
-    drop(Log::open(file.clone(), [7; 16], &index, 5).expect("memory"));
-    assert_eq!(LogContent::of(&file.to_bytes()).items, []);
-    let placement = crate::store::object::Placement::Inline(Arc::default());
-    let object = crate::store::StoredObject::new(key(5), record(3), placement);
-    index.objects.insert(key(5), Arc::new(object));
-    file.set_len(0).expect("memory");
-    file.write_at(0, &appended).expect("memory");
-    drop(Log::open(file.clone(), [7; 16], &index, 5).expect("memory"));
+    drop(open(&file, [7; 16], &index, 5));
     assert_eq!(file.to_bytes(), appended, "it agrees");
-    drop(Log::open(file.clone(), [8; 16], &index, 5).expect("memory"));
-    assert_eq!(LogContent::of(&file.to_bytes()).header, Some(([8; 16], 5)), "of another store");
+    // The power cut took the frame.
+    drop(file.replace(&mut |file| file.write_at(0, &before)));
+    let log = open(&file, [7; 16], &index, 5);
+    assert!(!log.agreed());
+    let content = LogContent::of(&file.to_bytes());
+    assert_eq!(content.items, [Item::Put(key(5), record(3)), Item::Bound(5)]);
+    // Object and deletion are both missing: only the bound shows it.
+    assert!(!open(&file, [7; 16], &index, 8).agreed());
+    drop(open(&file, [8; 16], &index, 5));
+    assert_eq!(LogContent::of(&file.to_bytes()).header, Some(([8; 16], 4)), "of another store");
+}
+
+#[test]
+fn a_log_is_ahead_of_the_table_of_its_own_store_only() {
+    let file = Arc::new(MemoryStorage::new());
+    let (row, _) = put();
+    open(&file, [7; 16], &Index::default(), 3).append(&[row], 5);
+    let mut bytes = file.to_bytes();
+    let ahead = |bytes: &[u8], id, next| LogContent::of(bytes).ahead_of(id, next);
+    assert_eq!([3, 4, 5, 6].map(|next| ahead(&bytes, [7; 16], next)), [Some(5), Some(5), None, None]);
+    assert_eq!(ahead(&bytes, [8; 16], 3), None);
+    // The records still name the store.
+    bytes[20] ^= 1;
+    assert_eq!(ahead(&bytes, [7; 16], 3), Some(5));
+    // A log of an earlier build states no bound.
+    let mut bytes = encode_header([7; 16], 9);
+    bytes.resize(FRAMES as usize, 0);
+    bytes.extend(encode_frame([7; 16], &[Item::Put(key(5), record(3))]));
+    assert_eq!([4, 5].map(|next| ahead(&bytes, [7; 16], next)), [Some(5), None]);
+}
+
+#[test]
+fn a_full_medium_keeps_the_log_as_it_was_and_the_next_commit_appends_the_missing_frames() {
+    let disk = SimulatedDisk::new();
+    let file = Arc::new(disk.file("log"));
+    let (row, index) = put();
+    let log = Log::open(file.clone(), &LogContent::default(), [7; 16], &Index::default(), 3);
+    let len = file.len().expect("memory");
+    disk.inject(Fault::Capacity(len));
+    log.append(std::slice::from_ref(&row), 5);
+    log.append(&[Row::Space(SpaceId(1), SpaceLimits::UNLIMITED)], 6);
+    assert_eq!(file.len().expect("memory"), len);
+    disk.clear_faults();
+    log.append(&[Row::Remove(key(5), 6)], 7);
+    log.append(&[row], 8);
+    let mut index = index;
+    index.spaces.insert(SpaceId(1), crate::store::index::SpaceState::new(SpaceLimits::UNLIMITED));
+    let content = LogContent::read(&*file).expect("memory");
+    assert!(content.agrees([7; 16], &index, 8), "{content:?}");
+}
+
+#[test]
+fn a_log_that_cannot_be_rewritten_is_tried_again_ever_more_rarely() {
+    let disk = SimulatedDisk::new();
+    let file = Arc::new(disk.file("log"));
+    disk.inject(Fault::Capacity(0));
+    let log = Log::open(file.clone(), &LogContent::default(), [7; 16], &Index::default(), 3);
+    let before = disk.operations();
+    (0..1000).for_each(|_| log.keep_up(&Index::default(), 3));
+    // An attempt is two operations: the length of the new file, and its first write.
+    let attempts = (disk.operations() - before) / 2;
+    assert!((4..8).contains(&attempts), "{attempts} attempts");
+    disk.clear_faults();
+    (0..MAX_PAUSE).for_each(|_| log.keep_up(&Index::default(), 3));
+    assert!(LogContent::read(&*file).expect("memory").agrees([7; 16], &Index::default(), 3));
+}
+
+#[test]
+fn the_log_is_whole_wherever_the_power_goes_while_it_is_rewritten() {
+    let (row, index) = put();
+    for cut in 0..8 {
+        let disk = SimulatedDisk::new();
+        let file = Arc::new(disk.file("log"));
+        let log = Log::open(file.clone(), &LogContent::default(), [7; 16], &Index::default(), 3);
+        log.append(std::slice::from_ref(&row), 5);
+        file.sync().expect("memory");
+        disk.inject(Fault::PowerLossAt(disk.operations() + cut));
+        log.lock().whole = false;
+        log.keep_up(&index, 5);
+        for seed in 0..20 {
+            let content = LogContent::read(&disk.crash(seed).file("log")).expect("memory");
+            assert!(content.agrees([7; 16], &index, 5), "cut {cut}, seed {seed}: {content:?}");
+        }
+    }
 }

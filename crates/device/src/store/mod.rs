@@ -31,7 +31,7 @@ mod writer;
 
 use allocator::Allocator;
 use ciphermill_program::{KeyId, TypeCode, VrId};
-use ciphermill_storage::{FileStorage, MemoryStorage, OverlayStorage, SimulatedDisk, Storage};
+use ciphermill_storage::{FileStorage, MemoryStorage, OverlayStorage, ReplaceableFile, SimulatedDisk, Storage};
 use index::Index;
 use log::Log;
 use owner::Owners;
@@ -96,7 +96,7 @@ impl StoreFiles {
         Ok(Self {
             data: Arc::new(open("data")?),
             objects: Arc::new(open("objects.redb")?),
-            log: Arc::new(open("log")?),
+            log: Arc::new(ReplaceableFile::open(&directory.join("log"))?),
             swap: Arc::new(open("swap")?),
         })
     }
@@ -118,6 +118,24 @@ impl StoreFiles {
         // Nothing of a swap area is read.
         let swap = Arc::new(MemoryStorage::new());
         Ok(Self { data: open("data")?, objects: open("objects.redb")?, log: open("log")?, swap })
+    }
+
+    /// The identity of the store in these files, as the superblock states it; `None` if there is none, or it is damaged.
+    ///
+    /// # Errors
+    /// [`StoreError::Version`] for a store of a later version, and errors of the medium.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let files = StoreFiles::in_memory();
+    /// assert_eq!(files.identity()?, None);
+    /// let store = Store::open(files.clone())?;
+    /// assert_eq!(files.identity()?, Some(store.id()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn identity(&self) -> Result<Option<[u8; 16]>, StoreError> {
+        salvage::superblock(&*self.data)
     }
 
     /// Files that live as long as the process.

@@ -5,19 +5,19 @@ use super::{
     allocator::Allocator,
     format::{EARLIER_STORE_VERSION, EARLIER_SUPERBLOCK, Extent, SUPERBLOCK, corrupt},
     index::Index,
-    log::Log,
+    log::{Log, LogContent},
     object::{Placement, StoredObject},
     owner::Owners,
     pinned::Snapshots,
     queue::CommitQueue,
+    record::{Record, StoreId},
     swap,
     table::{Content, Table},
 };
 use ciphermill_storage::{self as storage, FormatError, Storage, Superblock, TableError};
 use std::{
     fs::File,
-    io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, RwLock,
         atomic::{AtomicBool, AtomicU64},
@@ -102,19 +102,16 @@ impl Store {
 /// Makes the directory of a store if it does not exist, locks it, and opens the files in it.
 fn files_of(path: &Path) -> Result<(StoreFiles, File), StoreError> {
     let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
-    let unnamed = directories_to_sync(path);
-    storage::create_private_directory(path).map_err(refused)?;
+    // The directory of an existing store has its entry already.
+    match path.join("data").exists() {
+        true => storage::create_private_directory(path),
+        false => storage::create_durable_directory(path),
+    }
+    .map_err(refused)?;
     let lock = lock_directory(path)?;
     let files = StoreFiles::in_directory(path)?;
-    // The names of the files must survive a crash as their bytes do, and so must the directory's own.
+    // The names of the files must survive a crash as their bytes do.
     File::open(path).and_then(|directory| directory.sync_all()).map_err(refused)?;
-    for directory in unnamed {
-        match File::open(&directory).and_then(|directory| directory.sync_all()) {
-            // The directory was there already, within one that this process may not read.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-            outcome => outcome.map_err(refused)?,
-        }
-    }
     Ok((files, lock))
 }
 
@@ -137,11 +134,13 @@ impl Store {
     ) -> Result<(Self, Arc<dyn Storage>), StoreError> {
         let failed = Arc::new(AtomicBool::new(false));
         let (superblock, earlier) = superblock(&files)?;
+        let log = LogContent::read(&*files.log)?;
         let mut swap = None;
         let (table, content) = match superblock {
             Some(Superblock { ready: true, id: store_id }) => {
                 // First on scratch: a damaged store must be found out before opening it repairs, hence changes, it.
                 let checked = Table::check(Arc::clone(&files.objects), store_id)?;
+                refuse_lost_commits(&log, store_id, &checked)?;
                 Allocator::rebuild(Arc::clone(&files.data), extents(&checked))?;
                 checked.space_states()?;
                 swap = Some(swap::open(Arc::clone(&files.swap), store_id, earlier)?);
@@ -162,13 +161,7 @@ impl Store {
         if files.data.len()? > allocator.end_bytes() {
             files.data.set_len(allocator.end_bytes())?;
         }
-        let newest = content.objects.values().map(|record| record.generation).max().unwrap_or(0);
-        // What was deleted has had a generation too, and somebody may remember it.
-        let next_generation = newest
-            .checked_add(1)
-            .map(|next| next.max(content.next_generation))
-            .filter(|next| *next < u64::MAX)
-            .ok_or_else(|| corrupt("the generations are used up"))?;
+        let next_generation = first_unused(&content)?;
         table.upgrade(&content, next_generation)?;
         let spaces = content.space_states()?;
         let owners = Owners::default();
@@ -185,7 +178,7 @@ impl Store {
             })
             .collect::<std::collections::BTreeMap<ObjectKey, _>>();
         let index = Index { objects, spaces };
-        let log = Log::open(Arc::clone(&files.log), store_id, &index, next_generation - 1)?;
+        let log = Log::open(Arc::clone(&files.log), &log, store_id, &index, next_generation);
         let store = Self {
             inner: Arc::new(Inner {
                 data: files.data,
@@ -207,23 +200,6 @@ impl Store {
         }
         Ok((store, swap))
     }
-}
-
-/// The directories that a new store in `path` adds an entry to: the parents of missing directories on the way, and the
-/// parent of `path` itself while it holds no store yet. None for an existing store.
-fn directories_to_sync(path: &Path) -> Vec<PathBuf> {
-    if path.join("data").exists() {
-        return Vec::new();
-    }
-    let mut directories = Vec::new();
-    for made in path.ancestors() {
-        let Some(parent) = made.parent() else { break };
-        directories.push(if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() });
-        if parent.as_os_str().is_empty() || parent.exists() {
-            break;
-        }
-    }
-    directories
 }
 
 fn lock_directory(path: &Path) -> Result<File, StoreError> {
@@ -250,6 +226,28 @@ fn superblock(files: &StoreFiles) -> Result<(Option<Superblock>, bool), StoreErr
     }
 }
 
+/// The first number that neither a generation nor a change had.
+fn first_unused(content: &Content) -> Result<u64, StoreError> {
+    let numbers = |record: &Record| record.generation.max(record.change);
+    let newest = content.objects.values().map(numbers).max().unwrap_or(0);
+    // What was deleted has had a generation too, and somebody may remember it.
+    let next = newest.checked_add(1).map(|next| next.max(content.next_generation));
+    Ok(next.filter(|next| *next < u64::MAX).ok_or_else(|| corrupt("the generations are used up"))?)
+}
+
+/// Refuses a table that lacks a commit which the log has. See the order of writes in the documentation of the log.
+fn refuse_lost_commits(log: &LogContent, store_id: StoreId, content: &Content) -> Result<(), StoreError> {
+    let next = first_unused(content)?;
+    match log.ahead_of(store_id, next) {
+        None => Ok(()),
+        Some(bound) => Err(corrupt(format!(
+            "the object table ends before change {next}, but changes up to {} were made durable in it",
+            bound - 1
+        ))
+        .into()),
+    }
+}
+
 fn extents(content: &Content) -> Vec<Extent> {
     content.objects.values().flat_map(|record| record.extents.iter().copied()).collect()
 }
@@ -263,22 +261,4 @@ fn fresh_id() -> Result<[u8; 16], StoreError> {
 fn create(files: &StoreFiles, store_id: [u8; 16], failed: &Arc<AtomicBool>) -> Result<(Table, Content), StoreError> {
     let make_table = || Table::create(Arc::clone(&files.objects), store_id, Arc::clone(failed));
     Ok((SUPERBLOCK.create(&*files.data, store_id, make_table)?, Content::default()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    #[test]
-    fn the_entries_of_all_new_directories_are_synced() {
-        let directory = tempfile::tempdir().expect("directory");
-        let (top, store) = (directory.path(), directory.path().join("a/b/store"));
-        assert_eq!(directories_to_sync(&store), [top.join("a/b"), top.join("a"), top.to_owned()]);
-        fs::create_dir_all(&store).expect("made by somebody");
-        assert_eq!(directories_to_sync(&store), [top.join("a/b")]);
-        drop(Store::open_directory(&store).expect("made"));
-        assert!(directories_to_sync(&store).is_empty(), "it is there");
-        assert_eq!(directories_to_sync(Path::new("no such directory")), [Path::new(".")]);
-    }
 }

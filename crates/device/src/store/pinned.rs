@@ -10,6 +10,9 @@ use std::{
 #[derive(Debug)]
 pub(super) struct Pinned {
     pub(super) limit: u64,
+    /// Length of the table when the snapshot was taken. The database reuses no page that was freed since: the view may
+    /// read it.
+    table_bytes: u64,
     remaining: Mutex<Option<Remaining>>,
 }
 
@@ -27,15 +30,16 @@ impl Pinned {
         self.remaining.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts objects that were replaced or deleted, and ends the snapshot above its budget.
-    fn count(&self, replaced: &[&Arc<StoredObject>]) {
+    /// Counts objects that were replaced or deleted, and ends the snapshot above its budget. The growth of the table counts
+    /// apart: every commit frees pages, also for objects that the snapshot does not have.
+    fn count(&self, replaced: &[&Arc<StoredObject>], table_bytes: u64) {
         let mut remaining = self.lock();
         let Some(Remaining { objects, pinned, .. }) = remaining.as_mut() else { return };
         let needed = |object: &&&Arc<StoredObject>| {
             objects.get(&object.key).is_some_and(|held| held.generation == object.generation)
         };
         *pinned += replaced.iter().filter(needed).map(|object| occupied(object)).sum::<u64>();
-        if *pinned > self.limit {
+        if *pinned > self.limit || table_bytes.saturating_sub(self.table_bytes) > self.limit {
             *remaining = None;
         }
     }
@@ -61,21 +65,22 @@ impl Snapshots {
     pub(super) fn add(
         &self,
         limit: u64,
+        table_bytes: u64,
         objects: BTreeMap<ObjectKey, Arc<StoredObject>>,
         view: TableView,
     ) -> Arc<Pinned> {
         let remaining = Remaining { objects, view: Arc::new(view), pinned: 0 };
-        let pinned = Arc::new(Pinned { limit, remaining: Mutex::new(Some(remaining)) });
+        let pinned = Arc::new(Pinned { limit, table_bytes, remaining: Mutex::new(Some(remaining)) });
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&pinned));
         pinned
     }
 
-    /// Counts objects that were replaced or deleted.
-    pub(super) fn count<'a>(&self, replaced: impl Iterator<Item = &'a Arc<StoredObject>>) {
+    /// Counts the objects that a commit replaced or deleted, after which the table has a length of `table_bytes`.
+    pub(super) fn count<'a>(&self, replaced: impl Iterator<Item = &'a Arc<StoredObject>>, table_bytes: u64) {
         let living = self.living();
         if !living.is_empty() {
             let replaced: Vec<_> = replaced.collect();
-            living.iter().for_each(|snapshot| snapshot.count(&replaced));
+            living.iter().for_each(|snapshot| snapshot.count(&replaced, table_bytes));
         }
     }
 

@@ -10,6 +10,7 @@ use super::{
     log::{Item, LogContent},
     object::StoredObject,
     record::{Found, Record, StoreId},
+    table::bounds_in,
 };
 use ciphermill_storage::{FormatError, OverlayStorage, Storage, StorageError, Superblock, unseal};
 use std::{
@@ -77,7 +78,8 @@ pub struct SalvageReport {
     pub superblock_sound: bool,
     /// Whether the object table is sound.
     pub table_sound: bool,
-    /// Whether the log is whole. If neither is, deleted objects may be among the recovered ones.
+    /// Whether the log is whole: of this store, without damage, and without a later commit in the pages of the table. If
+    /// neither is sound, deleted objects may be among the recovered ones.
     pub log_sound: bool,
     /// Objects of which the newest version is recovered.
     pub recovered: u64,
@@ -132,10 +134,10 @@ impl Salvage {
     /// [`StoreError::Version`] for a store of a later version, [`StoreError::NotAStore`] when the files hold nothing of a
     /// store, and errors of the medium.
     pub fn scan(files: StoreFiles, progress: &mut dyn FnMut(u64, u64)) -> Result<Self, StoreError> {
-        let log = LogContent::read(&*files.log)?;
         let superblock = superblock(&*files.data)?;
+        let log = log_of(&*files.log, superblock)?;
         // The log holds no bytes of hosts, so a record in it is of the store for sure.
-        let id = superblock.or(log.header.map(|(id, _)| id)).or(log.store);
+        let id = superblock.or(log.store_id());
         let opened = id.and_then(|id| open(&files, id).ok());
         let mut facts = Facts::default();
         facts.read_log(&log);
@@ -151,7 +153,7 @@ impl Salvage {
         let report = SalvageReport {
             superblock_sound: superblock.is_some(),
             table_sound: opened.is_some(),
-            log_sound: log.header.is_some() && log.damaged == 0,
+            log_sound: log.header.is_some() && log.damaged == 0 && log.reaches(facts.in_table, facts.table_bound),
             ..SalvageReport::default()
         };
         let next_generation = facts.newest.saturating_add(1);
@@ -377,6 +379,10 @@ struct Facts {
     base: u64,
     /// The highest number of a change or generation.
     newest: u64,
+    /// The highest change of a record in the bytes of the table.
+    in_table: u64,
+    /// The highest bound in the bytes of the table.
+    table_bound: u64,
 }
 
 impl Facts {
@@ -400,6 +406,7 @@ impl Facts {
                 }
                 Item::Delete(key, change) => self.add(*key, Fact { change: *change, known: true, source: None }),
                 Item::Space(space, limits) => drop(self.limits.insert(*space, *limits)),
+                Item::Bound(next) => self.newest = self.newest.max(next.saturating_sub(1)),
             }
         }
     }
@@ -415,9 +422,12 @@ impl Facts {
             for (at, Found { key, record, content, .. }) in found.filter(|(_, found)| found.store == id) {
                 let content = content.map(|range| start + (at + range.start) as u64);
                 let change = record.change;
+                self.in_table = self.in_table.max(change);
                 self.add(key, Fact { change, known: false, source: Some(Source::Raw { record, content }) });
             }
+            self.table_bound = bounds_in(&bytes, id).max().unwrap_or(0).max(self.table_bound);
         }
+        self.newest = self.newest.max(self.table_bound.saturating_sub(1));
         Ok(())
     }
 
@@ -442,8 +452,15 @@ impl Facts {
     }
 }
 
+/// The log of the store with this identity, or of any store if the identity is unknown; else an empty one.
+fn log_of(file: &dyn Storage, id: Option<StoreId>) -> Result<LogContent, StoreError> {
+    let log = LogContent::read(file)?;
+    let foreign = id.is_some() && log.store_id().is_some() && log.store_id() != id;
+    Ok(if foreign { LogContent::default() } else { log })
+}
+
 /// The identity in the superblock of the data file, of either version; `None` when it is damaged.
-fn superblock(data: &dyn Storage) -> Result<Option<[u8; 16]>, StoreError> {
+pub(super) fn superblock(data: &dyn Storage) -> Result<Option<[u8; 16]>, StoreError> {
     let mut block = vec![0; data.len()?.min(BLOCK_BYTES) as usize];
     data.read_at(0, &mut block)?;
     let decoded = SUPERBLOCK.decode(&block).or_else(|error| match EARLIER_SUPERBLOCK.decode(&block) {

@@ -14,7 +14,8 @@ use std::{
 /// The objects and spaces of a store at one moment between two commits.
 ///
 /// The bytes of objects that are replaced or deleted later stay on the disk until the snapshot has been read past them. If
-/// they come to more than its budget, the snapshot ends, and reading goes on no further.
+/// they come to more than its budget, the snapshot ends, and reading goes on no further. It also ends if the object table
+/// grows by more than the budget: the table reuses no page while a snapshot exists.
 ///
 /// # Example
 /// ```
@@ -64,7 +65,7 @@ impl Store {
         let result = meanwhile();
         drop(index);
         let count = objects.len() as u64;
-        let shared = inner.snapshots.add(budget, objects, view);
+        let shared = inner.snapshots.add(budget, inner.table.bytes(), objects, view);
         let next_generation = inner.next_generation.load(std::sync::atomic::Ordering::Relaxed);
         drop(queue);
         let snapshot = Snapshot { inner: Arc::clone(inner), shared, spaces, next_generation, objects: count, bytes };

@@ -18,11 +18,12 @@ use std::sync::Arc;
 pub(super) fn open(file: Arc<dyn Storage>, store_id: [u8; 16], earlier: bool) -> Result<Arc<dyn Storage>, StoreError> {
     match begins(&*file)? {
         Some(block) => {
-            let owner = SWAP_SUPERBLOCK.decode(&block).ok().filter(|superblock| superblock.id == store_id);
+            let owner = SWAP_SUPERBLOCK.decode(&block).ok().map(|superblock| superblock.id);
             match (owner, earlier) {
-                (Some(_), _) => file.set_len(BLOCK_BYTES)?,
+                (Some(id), _) if id == store_id => file.set_len(BLOCK_BYTES)?,
+                // Pages of version 1 may be any bytes, but they do not name another store.
                 (None, true) => mark(&*file, store_id)?,
-                (None, false) => return Err(StoreError::ForeignSwap),
+                _ => return Err(StoreError::ForeignSwap),
             }
         }
         None => mark(&*file, store_id)?,
@@ -95,6 +96,7 @@ mod tests {
         assert_eq!((again.len().expect("len"), file.len().expect("len")), (0, 4096));
         let before = file.to_bytes();
         assert!(matches!(open(file.clone(), [8; 16], false), Err(StoreError::ForeignSwap)));
+        assert!(matches!(open(file.clone(), [8; 16], true), Err(StoreError::ForeignSwap)), "it names another store");
         assert_eq!(file.to_bytes(), before);
         for bytes in [b"a letter".to_vec(), vec![0; 5000], vec![1; 4096]] {
             let foreign = Arc::new(MemoryStorage::from_bytes(bytes.clone()));

@@ -6,7 +6,7 @@ use super::{
     format::{self, EARLIER_STORE_VERSION, KEY_BYTES, STORE_VERSION, corrupt},
     index::SpaceState,
     log::Item,
-    record::Record,
+    record::{Record, positions},
 };
 use ciphermill_storage::{DatabaseError, Storage, TableError, TableFile, failure, guarded};
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition};
@@ -342,6 +342,19 @@ fn read_all(database: &Database, store_id: [u8; 16]) -> Result<Content, TableErr
         content.objects.insert(key, Record::decode(record.value(), store_id, key)?);
     }
     Ok(content)
+}
+
+/// The bounds of generations in all copies of the table's format rows within `bytes`, also in pages that no longer count.
+/// A page of the database has the keys of its rows one after the other, then their values in the same order.
+pub(super) fn bounds_in(bytes: &[u8], store_id: [u8; 16]) -> impl Iterator<Item = u64> {
+    let keys = [GENERATION, IDENTITY].concat();
+    let start = positions(bytes, *keys.as_bytes().first_chunk().unwrap_or(&[0; 8]));
+    start.filter_map(move |at| {
+        let rows = bytes[at..].strip_prefix(keys.as_bytes())?;
+        let (generation, identity) = rows.split_at_checked(format::GENERATION_BYTES)?;
+        format::check_identity(identity.get(..format::IDENTITY_BYTES)?, store_id).ok()?;
+        format::decode_generation(generation).ok()
+    })
 }
 
 /// Whether all `rows` took effect. All or none did, so the last row about each key decides.

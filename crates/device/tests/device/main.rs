@@ -5,6 +5,7 @@ mod faults;
 mod inline;
 mod key_memory;
 mod kill;
+mod lost_commit;
 mod new_instruction;
 mod owners;
 mod pages;

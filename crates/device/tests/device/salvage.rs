@@ -12,14 +12,14 @@ use std::{
     sync::Arc,
 };
 
-const SPACE: SpaceId = SpaceId(7);
-const LIMITS: SpaceLimits = SpaceLimits { bytes: 64 << 20, objects: 1000 };
+pub(crate) const SPACE: SpaceId = SpaceId(7);
+pub(crate) const LIMITS: SpaceLimits = SpaceLimits { bytes: 64 << 20, objects: 1000 };
 
-fn key(data: u32) -> ObjectKey {
+pub(crate) fn key(data: u32) -> ObjectKey {
     ObjectKey { space: SPACE, id: vr(1, 0, data) }
 }
 
-fn write(store: &Store, data: u32, bytes: &[u8]) {
+pub(crate) fn write(store: &Store, data: u32, bytes: &[u8]) {
     let mut writer = store.write(key(data), bytes.len() as u64).expect("room");
     writer.came_from(u64::from(data), data.is_multiple_of(2));
     writer.push(bytes).expect("its bytes");
@@ -28,10 +28,10 @@ fn write(store: &Store, data: u32, bytes: &[u8]) {
 
 /// The files of a store, as bytes.
 #[derive(Clone)]
-struct Images {
-    data: Vec<u8>,
-    objects: Vec<u8>,
-    log: Vec<u8>,
+pub(crate) struct Images {
+    pub(crate) data: Vec<u8>,
+    pub(crate) objects: Vec<u8>,
+    pub(crate) log: Vec<u8>,
 }
 
 fn image(storage: &dyn Storage) -> Vec<u8> {
@@ -41,11 +41,11 @@ fn image(storage: &dyn Storage) -> Vec<u8> {
 }
 
 impl Images {
-    fn of(files: &StoreFiles) -> Self {
+    pub(crate) fn of(files: &StoreFiles) -> Self {
         Self { data: image(&*files.data), objects: image(&*files.objects), log: image(&*files.log) }
     }
 
-    fn files(&self) -> StoreFiles {
+    pub(crate) fn files(&self) -> StoreFiles {
         let storage = |bytes: &Vec<u8>| Arc::new(MemoryStorage::from_bytes(bytes.clone())) as Arc<dyn Storage>;
         StoreFiles {
             data: storage(&self.data),
@@ -145,7 +145,7 @@ fn find(within: &[u8], wanted: &[u8]) -> Option<usize> {
 
 /// The places that hold an object: of a small one each whole record in the table, from 92 bytes before the object to its
 /// checksum; of a large one its bytes in the data file, which are in one place, since a fresh store has no fragments.
-fn places(images: &Images, bytes: &[u8]) -> Vec<Range<usize>> {
+pub(crate) fn places(images: &Images, bytes: &[u8]) -> Vec<Range<usize>> {
     match bytes.len() as u64 <= INLINE_BYTES {
         true => find_all(&images.objects, bytes).map(|at| at - 92..at + bytes.len() + 4).collect(),
         false => find_all(&images.data, bytes).map(|at| at..at + bytes.len()).collect(),
@@ -153,7 +153,7 @@ fn places(images: &Images, bytes: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// Whether the damage left an object whole in one of its places.
-fn is_whole(before: &Images, after: &Images, bytes: &[u8], places: &[Range<usize>]) -> bool {
+pub(crate) fn is_whole(before: &Images, after: &Images, bytes: &[u8], places: &[Range<usize>]) -> bool {
     let (before, after) = match bytes.len() as u64 <= INLINE_BYTES {
         true => (&before.objects, &after.objects),
         false => (&before.data, &after.data),

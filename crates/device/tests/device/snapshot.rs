@@ -124,6 +124,27 @@ fn what_the_target_has_is_not_written_again() {
     assert!(!listing(&store).iter().any(|line| line.1 == generation), "a generation of the original");
 }
 
+/// The database keeps every page that was freed since the snapshot was taken, whatever object it held.
+#[test]
+fn a_snapshot_ends_when_the_table_grows_beyond_its_budget() {
+    let store = store();
+    write(&store, 0, &value(0, 100));
+    let budget = 4 << 20;
+    let (snapshot, ()) = store.snapshot(budget, || ()).expect("a snapshot");
+    let before = store.usage().table_bytes;
+    let hot = |rounds: u64| (0..rounds).for_each(|round| write(&store, 1, &value(round, 1900)));
+    // Each round frees 16 KiB or more: sixteen times the budget.
+    hot(4000);
+    let error = snapshot.remaining().expect_err("the table has grown");
+    assert!(matches!(error, StoreError::SnapshotOver { limit } if limit == budget), "{error}");
+    // The table doubles when it grows, so the last step may pass the budget by as much as there was.
+    let after = store.usage().table_bytes;
+    assert!(after <= 2 * (before + budget), "{before} before, {after} after");
+    // Its pages are free although the snapshot still exists.
+    hot(1000);
+    assert_eq!(store.usage().table_bytes, after);
+}
+
 #[test]
 fn a_snapshot_that_costs_more_than_its_budget_ends() {
     let store = store();

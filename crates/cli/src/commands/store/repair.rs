@@ -110,7 +110,7 @@ impl Report {
         }
         let mut text = table.to_string();
         if !self.table_sound && !self.log_sound {
-            text += "\nthe table and the log are both damaged: deleted objects may be among the recovered ones";
+            text += "\nthe table is damaged, and the log is damaged or lacks its last frames: deleted objects may be recovered";
         }
         if let Some(error) = &self.volume_error {
             text += &format!("\nthe blocks of namespaces are not in the new store: {error}");
