@@ -165,6 +165,7 @@ impl Checkpointer {
             let blocks = std::mem::take(&mut self.held);
             self.free_blocks(blocks);
         }
+        self.shared.pins.note_held(self.held.len());
     }
 
     fn free_blocks(&mut self, mut blocks: Vec<u32>) {

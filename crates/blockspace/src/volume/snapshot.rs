@@ -8,14 +8,18 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ops::ControlFlow,
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 /// The snapshots of a volume that are not dropped yet. The thread of the checkpoints frees no block while there are any.
 #[derive(Debug, Default)]
-pub(super) struct Pins(Mutex<Vec<Weak<Pin>>>);
+pub(super) struct Pins {
+    list: Mutex<Vec<Weak<Pin>>>,
+    /// Blocks that a checkpoint kept for them.
+    held: AtomicU64,
+}
 
 #[derive(Debug)]
 struct Pin {
@@ -27,18 +31,35 @@ struct Pin {
 }
 
 impl Pins {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Pin>>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn add(&self, limit: u64) -> Arc<Pin> {
         let pin = Arc::new(Pin { limit, pinned: AtomicU64::new(0), over: AtomicBool::new(false) });
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&pin));
+        self.lock().push(Arc::downgrade(&pin));
         pin
     }
 
     /// Counts bytes that a checkpoint would free; whether a snapshot needs them. A snapshot that costs more than its budget
     /// ends.
     pub(super) fn hold(&self, bytes: u64) -> bool {
-        let mut pins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pins = self.lock();
         pins.retain(|pin| pin.upgrade().is_some_and(|pin| pin.take(bytes)));
         !pins.is_empty()
+    }
+
+    /// Notes the blocks that checkpoints keep.
+    pub(super) fn note_held(&self, blocks: usize) {
+        self.held.store(blocks as u64, Ordering::Relaxed);
+    }
+
+    /// Blocks that are kept for snapshots which no longer exist: the next checkpoint frees them.
+    pub(super) fn released(&self) -> u64 {
+        match self.lock().iter().any(|pin| pin.strong_count() > 0) {
+            true => 0,
+            false => self.held.load(Ordering::Relaxed),
+        }
     }
 }
 
@@ -70,6 +91,9 @@ pub struct BlocksCopied {
     pub reused: u64,
     /// Space and address of blocks that do not match their checksum. They are not in the target.
     pub damaged: Vec<(u32, u64)>,
+    /// Space and address of blocks that do not match their checksum, and of which the target keeps its own copy with that
+    /// checksum.
+    pub kept: Vec<(u32, u64)>,
 }
 
 /// The blocks and labels of a volume at one moment.
@@ -215,6 +239,11 @@ impl Copy<'_> {
                 (BlockState::Absent, _) => self.push(space, Operation::Unmap { lba, blocks: 1 })?,
                 (BlockState::Zero, _) => self.push(space, Operation::Zero { lba, blocks: 1 })?,
                 (BlockState::Data, _) if !self.snapshot.read(std::slice::from_ref(slot), &mut buffer)? => {
+                    // What an earlier copy has may be the last whole copy of the block.
+                    if self.read_equal(space, lba, now, *slot).is_some() {
+                        self.copied.kept.push((space, lba));
+                        continue;
+                    }
                     self.copied.damaged.push((space, lba));
                     self.push(space, Operation::Unmap { lba, blocks: 1 })?;
                 }
@@ -230,11 +259,16 @@ impl Copy<'_> {
 
     /// Whether the target has this content. Equal checksums are not enough: hosts choose the content.
     fn has(&self, space: u32, lba: u64, now: Slot, wanted: Slot, content: &[u8]) -> bool {
+        self.read_equal(space, lba, now, wanted).is_some_and(|bytes| bytes == content)
+    }
+
+    /// The content of a block of the target, if it is whole and has the wanted checksum.
+    fn read_equal(&self, space: u32, lba: u64, now: Slot, wanted: Slot) -> Option<Vec<u8>> {
         let mut bytes = vec![0; BLOCK_BYTES];
-        now.state() == BlockState::Data
+        let equal = now.state() == BlockState::Data
             && now.checksum == wanted.checksum
-            && self.target.read(space, lba, &mut bytes).is_ok()
-            && bytes == content
+            && self.target.read(space, lba, &mut bytes).is_ok();
+        equal.then_some(bytes)
     }
 
     fn labels(&mut self) -> Result<(), VolumeError> {

@@ -170,6 +170,7 @@ impl Writer {
         let gain = self.dead.len() as u64
             + u64::from(self.active.as_ref().map_or(0, Active::dead))
             + metrics.free_blocks.load(Ordering::Relaxed)
+            + self.shared.pins.released()
             + u64::from(growable);
         let needed = format::header_blocks(pending.change.entry_bytes) + pending.change.data_blocks;
         Ok(!low && gain >= u64::from(needed + 2 * RELIEF_BLOCKS))

@@ -5,6 +5,7 @@ mod crash;
 mod damage;
 mod faults;
 mod model;
+mod place;
 mod relief;
 mod snapshot;
 mod speed;

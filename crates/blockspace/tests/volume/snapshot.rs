@@ -1,8 +1,13 @@
 //! Snapshots: the content of one moment while blocks are written again and again, within a budget.
 
+use crate::{
+    faults,
+    support::{block, open_on},
+};
 use ciphermill_blockspace::volume::{
     BLOCK_BYTES, Change, Operation, Volume, VolumeConfig, VolumeError, VolumeFiles, VolumeSnapshot,
 };
+use ciphermill_storage::{Fault, SimulatedDisk};
 use std::ops::ControlFlow;
 
 const SPACE: u32 = 3;
@@ -27,7 +32,7 @@ fn write(volume: &Volume, lba: u64, version: u64) {
 
 fn copy(snapshot: &VolumeSnapshot, target: &Volume) -> Result<(u64, u64), VolumeError> {
     let copied = snapshot.copy_to(target, &mut |_, _| ControlFlow::Continue(()))?;
-    assert_eq!(copied.damaged, []);
+    assert_eq!((&copied.damaged, &copied.kept), (&vec![], &vec![]));
     Ok((copied.written, copied.reused))
 }
 
@@ -122,4 +127,54 @@ fn a_snapshot_above_its_budget_ends_and_the_volume_goes_on() {
     (0..10).for_each(|version| (0..BLOCKS).for_each(|lba| write(&volume, lba, version)));
     assert!(volume.usage().file_bytes <= before + (64 * BLOCK_BYTES as u64) * 4, "{:?} {before}", volume.usage());
     assert_eq!(volume.label(SPACE, 0), Some(9u64.to_le_bytes().to_vec()));
+}
+
+/// The blocks that a checkpoint kept for a snapshot are room again once it is dropped, also on a medium that is full.
+#[test]
+fn a_full_medium_has_room_again_when_its_last_snapshot_is_dropped() {
+    let disk = SimulatedDisk::new();
+    disk.inject(Fault::Capacity(6 << 20));
+    let volume = open_on(&disk).expect("a new volume");
+    let tags = |version: u64| (1..=8).map(|tag| version << 8 | tag).collect::<Vec<_>>();
+    (0..10).for_each(|lba| faults::write(&volume, SPACE, lba * 8, &tags(lba)).expect("room"));
+    let snapshot = volume.snapshot(1 << 30);
+    let mut version = 10;
+    let error = loop {
+        match faults::write(&volume, SPACE, version % 10 * 8, &tags(version)) {
+            Ok(()) => version += 1,
+            Err(error) => break error,
+        }
+        assert!(version < 10_000, "the medium has 6 MiB");
+    };
+    assert!(matches!(error, VolumeError::NoSpace { .. }), "{error}");
+    let again = |version| faults::write(&volume, SPACE, 0, &tags(version));
+    assert!(
+        (0..30).all(|version| matches!(again(version), Err(VolumeError::NoSpace { .. }))),
+        "the snapshot has it all"
+    );
+    drop(snapshot);
+    (0..200).for_each(|version| again(version).unwrap_or_else(|error| panic!("version {version}: {error}")));
+}
+
+/// The copy of an earlier backup may be the last whole one of a block that rots.
+#[test]
+fn the_copy_of_a_block_that_rotted_is_kept_and_listed() {
+    let disk = SimulatedDisk::new();
+    let (volume, target) = (open_on(&disk).expect("a new volume"), self::volume());
+    let tags = [1, 2, 3, 4];
+    faults::write(&volume, SPACE, 0, &tags).expect("room");
+    copy(&volume.snapshot(1 << 30), &target).expect("whole");
+    // One that the target has, and one of which the target has an earlier version.
+    faults::write(&volume, SPACE, 2, &[9]).expect("room");
+    let bytes = faults::content(&disk, "blocks");
+    for tag in [2, 9] {
+        let at = bytes.chunks(BLOCK_BYTES).position(|stored| stored == block(tag)).expect("stored");
+        disk.file("blocks").flip_bit((at * BLOCK_BYTES + 99) as u64 * 8);
+    }
+    let copied = volume.snapshot(1 << 30).copy_to(&target, &mut |_, _| ControlFlow::Continue(())).expect("the rest");
+    assert_eq!((copied.damaged, copied.kept, copied.reused), (vec![(SPACE, 2)], vec![(SPACE, 1)], 2));
+    let mut out = vec![0; BLOCK_BYTES];
+    target.read(SPACE, 1, &mut out).expect("whole");
+    assert!(out == block(2));
+    assert_eq!(target.mapped(SPACE, 2, 1), 0);
 }
