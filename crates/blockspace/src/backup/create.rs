@@ -7,9 +7,9 @@ use super::{
 use crate::volume::{BlocksCopied, Volume, VolumeConfig, VolumeError, VolumeSnapshot};
 use ciphermill_device::{
     Device, StoreError,
-    store::{Copied, Snapshot, Store, StoreCopy, StoreSummary},
+    store::{Copied, Snapshot, Store, StoreCopy, StoreFiles, StoreSummary},
 };
-use ciphermill_storage::{create_private_directory, lock_file};
+use ciphermill_storage::{create_durable_directory, lock_file};
 use std::{
     fs, io,
     ops::ControlFlow,
@@ -49,7 +49,8 @@ impl Origin<'_> {
 /// The returned record is durable in the target. Damaged objects and blocks are listed in it and left out.
 ///
 /// # Errors
-/// [`BackupError`]; the backup then says that it is incomplete, if its directory could be written at all.
+/// [`BackupError`]. If the snapshot was taken, the backup then says that it is incomplete; before that, the earlier backup
+/// stays as it is.
 pub fn create(
     origin: Origin<'_>,
     volume: Option<&Volume>,
@@ -58,14 +59,12 @@ pub fn create(
     budget: u64,
     observer: Observer<'_>,
 ) -> Result<BackupRecord, BackupError> {
-    let _lock = prepare(target, origin.id())?;
-    let taken = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let mut record = BackupRecord::begun(origin.id(), taken);
-    record.save(target)?;
+    let (_lock, earlier) = prepare(target, origin.id())?;
     let place = target.join(STORE);
-    let store = reusable(&place, origin.id())?;
+    let store = reusable(target, origin.id(), earlier)?;
     // The volume within the moment of the store: a command that changes both is in both, or can be finished after opening.
     let (snapshot, blocks) = origin.snapshot(budget, || volume.map(|volume| volume.snapshot(budget)))?;
+    let mut record = begin(target, origin.id())?;
     let objects = copy_objects(&snapshot, store, &mut record, observer)?;
     drop(snapshot);
     let blocks = blocks.map(|blocks| copy_blocks(&blocks, &place, &mut record, observer)).transpose()?;
@@ -77,41 +76,74 @@ pub fn create(
     Ok(record)
 }
 
+/// Writes the record of a backup that is not whole.
+fn begin(target: &Path, id: [u8; 16]) -> Result<BackupRecord, BackupError> {
+    let taken = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let mut record = BackupRecord::begun(id, taken);
+    record.save(target)?;
+    Ok(record)
+}
+
+/// The record that a directory had before this backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Earlier {
+    /// None: the directory is new.
+    None,
+    /// One of this store.
+    OfThisStore,
+    /// A damaged one.
+    Damaged,
+}
+
+fn foreign(target: &Path, what: &'static str) -> BackupError {
+    BackupError::Target { path: target.to_owned(), what }
+}
+
 /// Makes or checks the directory of the backup, and locks it.
-fn prepare(target: &Path, id: [u8; 16]) -> Result<fs::File, BackupError> {
-    let foreign = |what| BackupError::Target { path: target.to_owned(), what };
-    create_private_directory(target).map_err(BackupError::file("create", target))?;
-    match BackupRecord::load(target) {
-        Ok(record) if record.is_of(id) => {}
-        Ok(_) => return Err(foreign("holds a backup of another store")),
+fn prepare(target: &Path, id: [u8; 16]) -> Result<(fs::File, Earlier), BackupError> {
+    create_durable_directory(target).map_err(BackupError::file("create", target))?;
+    let earlier = match BackupRecord::load(target) {
+        Ok(record) if record.is_of(id) => Earlier::OfThisStore,
+        Ok(_) => return Err(foreign(target, "holds a backup of another store")),
         Err(BackupError::NoBackup { .. }) => {
             let entries = fs::read_dir(target).map_err(BackupError::file("read", target))?;
             // A backup that was interrupted before its first record leaves the lock and a draft.
             let names = entries.filter_map(Result::ok).map(|entry| entry.file_name());
             let known = |name: &std::ffi::OsString| name == "lock" || name.to_string_lossy().starts_with(".backup-");
             if names.into_iter().any(|name| !known(&name)) {
-                return Err(foreign("is not empty and holds no backup"));
+                return Err(foreign(target, "is not empty and holds no backup"));
             }
+            Earlier::None
         }
-        // The store in it may serve the new backup all the same.
-        Err(BackupError::Record { .. }) => {}
+        // The store in it may serve the new backup all the same, if it is one of this store.
+        Err(BackupError::Record { .. }) => Earlier::Damaged,
         Err(error) => return Err(error),
-    }
+    };
     let path = target.join("lock");
     let lock = lock_file(&path).map_err(BackupError::file("lock", &path))?;
-    lock.ok_or_else(|| BackupError::InProgress { path: target.join(RECORD_FILE) })
+    let lock = lock.ok_or_else(|| BackupError::InProgress { path: target.join(RECORD_FILE) })?;
+    if earlier == Earlier::None {
+        // Before the store is made: a directory with a store and no record is not a backup.
+        begin(target, id)?;
+    }
+    Ok((lock, earlier))
 }
 
-/// The store of earlier backups. One that no longer opens is replaced: it is a copy.
-fn reusable(place: &Path, id: [u8; 16]) -> Result<Store, BackupError> {
+/// The store of earlier backups. One of this store that no longer opens is replaced: it is a copy.
+fn reusable(target: &Path, id: [u8; 16], earlier: Earlier) -> Result<Store, BackupError> {
+    let place = &target.join(STORE);
+    // Before it is opened, which may change its files.
+    let found = StoreFiles::unchanged(place)?.identity()?;
+    if found.is_some_and(|found| found != id) {
+        return Err(foreign(target, "holds a backup of another store"));
+    }
     match Store::open_directory_as(place, id) {
-        Err(
-            StoreError::Corrupt { .. }
-            | StoreError::NotAStore
-            | StoreError::ForeignSwap
-            | StoreError::OtherStore { .. },
-        ) => {
+        Err(StoreError::Corrupt { .. } | StoreError::NotAStore | StoreError::ForeignSwap) => {
+            if found.is_none() && earlier == Earlier::Damaged {
+                return Err(foreign(target, "holds a damaged record and a damaged store, perhaps of another store"));
+            }
             tracing::warn!(place = %place.display(), "the store of the earlier backup is damaged; it is replaced");
+            begin(target, id)?;
             fs::remove_dir_all(place).map_err(BackupError::file("remove", place))?;
             Ok(Store::open_directory_as(place, id)?)
         }
@@ -169,11 +201,13 @@ pub(super) fn copy_blocks(
         volume => volume?,
     };
     let mut stopped = false;
-    let BlocksCopied { written, damaged, .. } = snapshot.copy_to(&volume, &mut |done, of| {
+    let BlocksCopied { written, damaged, kept, .. } = snapshot.copy_to(&volume, &mut |done, of| {
         stopped |= !observer(Progress::Blocks(done, of));
         if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     record.written_blocks += written;
     record.damaged.extend(damaged.iter().map(|(space, lba)| format!("block {lba} of space {space}")));
+    let kept = kept.iter().map(|(space, lba)| format!("block {lba} of space {space} (an earlier copy is kept)"));
+    record.damaged.extend(kept);
     if stopped { Err(BackupError::Stopped) } else { Ok(volume.summary()) }
 }

@@ -1,7 +1,8 @@
 //! Backups of a store with its volume, restored stores, and repaired ones.
 //!
 //! A backup is a directory with a record and a store. The record says whether the backup is whole; it is written last, and
-//! says *incomplete* from before the first change of the store. So a backup that was interrupted never passes for a whole
+//! says *incomplete* from before the first change of the objects in the store. An attempt that fails earlier, because the
+//! store in the backup or the snapshot is not to be had, leaves the earlier backup whole. So a backup that was interrupted never passes for a whole
 //! one, and the next backup into the directory writes only the objects and blocks that the store in it lacks.
 //!
 //! A restored or repaired store is made next to its final place and renamed when it is whole.
@@ -105,6 +106,19 @@ pub enum BackupError {
         path: PathBuf,
         /// The finding.
         what: String,
+    },
+    /// The record is of a later version.
+    #[error(
+        "the backup in {} has version {given}, this build reads version {supported}; use the version that made it",
+        path.display()
+    )]
+    Newer {
+        /// The directory.
+        path: PathBuf,
+        /// Version found.
+        given: u16,
+        /// Version this build reads and writes.
+        supported: u16,
     },
     /// The backup was interrupted.
     #[error("the backup in {} is incomplete: it was interrupted; make it again, or restore another one", path.display())]

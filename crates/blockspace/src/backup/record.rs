@@ -53,6 +53,12 @@ pub struct BackupRecord {
     crc32c: u32,
 }
 
+/// The field that the records of all versions have.
+#[derive(Deserialize)]
+struct Version {
+    version: u16,
+}
+
 impl BackupRecord {
     /// The record of a backup that has begun.
     pub(super) fn begun(store: [u8; 16], taken: u64) -> Self {
@@ -101,7 +107,7 @@ impl BackupRecord {
     /// Reads the record of a backup, whole or not.
     ///
     /// # Errors
-    /// [`BackupError::NoBackup`], [`BackupError::Record`], [`BackupError::File`].
+    /// [`BackupError::NoBackup`], [`BackupError::Newer`], [`BackupError::Record`], [`BackupError::File`].
     pub fn load(directory: &Path) -> Result<Self, BackupError> {
         let path = directory.join(RECORD_FILE);
         let damaged = |what: String| BackupError::Record { path: directory.to_owned(), what };
@@ -115,9 +121,14 @@ impl BackupRecord {
             return Err(damaged(format!("{len} bytes, at most {MAX_BYTES}")));
         }
         let bytes = fs::read(&path).map_err(BackupError::file("read", &path))?;
+        // First: a later version may have other fields.
+        let Version { version } = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        if version > VERSION {
+            return Err(BackupError::Newer { path: directory.to_owned(), given: version, supported: VERSION });
+        }
         let record: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         if record.version != VERSION {
-            return Err(damaged(format!("version {}, this build reads version {VERSION}", record.version)));
+            return Err(damaged(format!("version {version} does not exist")));
         }
         match record.crc32c == record.checksum() {
             true => Ok(record),

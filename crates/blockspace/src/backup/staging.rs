@@ -1,7 +1,7 @@
 //! A new store next to its final place.
 
 use super::{BackupError, SERVER_BYTES, SERVER_FILE};
-use ciphermill_storage::create_private_directory;
+use ciphermill_storage::create_durable_directory;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
@@ -36,7 +36,7 @@ impl Staging {
         if !is_free(&path)? {
             return Err(BackupError::Exists { path });
         }
-        create_private_directory(&path).map_err(BackupError::file("create", &path))?;
+        create_durable_directory(&path).map_err(BackupError::file("create", &path))?;
         let marker = path.join(MARKER);
         let write = || -> io::Result<()> {
             let mut file = private(&marker)?;

@@ -5,7 +5,11 @@ use ciphermill_blockspace::{
     backup::{self, BackupError, BackupRecord, Origin, Progress},
     volume::{Change, Operation},
 };
-use ciphermill_device::store::Store;
+use ciphermill_device::{
+    StoreError,
+    store::{ObjectFlags, SpaceId, SpaceLimits, Store, StoreFiles},
+};
+use ciphermill_storage::{Fault, SimulatedDisk};
 use std::{fs, path::PathBuf};
 
 /// A directory with a store `s` of version 1.
@@ -166,4 +170,111 @@ fn a_damaged_object_is_left_out_and_listed() {
     let restored = directory.path().join("r");
     restore(&fresh, &restored, false).expect("restored");
     assert_eq!(Stored::open(&restored).store.usage().objects, SIZES.len() as u64 - 1);
+}
+
+/// A store whose power is gone: neither reads nor a snapshot work.
+fn dead_store() -> Store {
+    let disk = SimulatedDisk::new();
+    let store = Store::open(StoreFiles::on_simulated_disk(&disk)).expect("a store");
+    store.set_space(SpaceId(1), SpaceLimits::UNLIMITED).expect("a space");
+    disk.inject(Fault::PowerLossAt(disk.operations()));
+    let mut writer = store.write(key(0), 1).expect("a writer");
+    writer.push(&[1]).expect("a byte");
+    writer.commit(ObjectFlags::NONE).expect_err("no power");
+    store
+}
+
+#[test]
+fn an_attempt_without_a_snapshot_leaves_the_earlier_backup_whole() {
+    let (directory, place, stored) = bench();
+    let target = directory.path().join("b");
+    stored.back_up(&place, &target).expect("a backup");
+    let before = fs::read(target.join("backup.json")).expect("a record");
+    // Another process has the store in the backup open.
+    let (open, _) = Store::open_directory(&target.join("store")).expect("a store");
+    let error = stored.back_up(&place, &target).expect_err("it is open");
+    assert!(matches!(error, BackupError::Store(StoreError::AlreadyOpen { .. })), "{error}");
+    drop(open);
+    assert!(fs::read(target.join("backup.json")).expect("a record") == before);
+    restore(&target, &directory.path().join("r"), false).expect("restored");
+
+    // The store that is backed up has failed.
+    let dead = dead_store();
+    let second = directory.path().join("b2");
+    let id = dead.id();
+    let copy = Store::open_directory_as(&directory.path().join("s2"), id).expect("a store");
+    let back_up = |store: &Store| backup::create(Origin::Store(store), None, &place, &second, BUDGET, &mut |_| true);
+    back_up(&copy).expect("a backup");
+    let before = fs::read(second.join("backup.json")).expect("a record");
+    back_up(&dead).expect_err("no snapshot");
+    assert!(fs::read(second.join("backup.json")).expect("a record") == before);
+    restore(&second, &directory.path().join("r2"), false).expect("restored");
+}
+
+#[test]
+fn a_record_of_a_later_version_is_called_newer_and_its_backup_stays() {
+    let (directory, place, stored) = bench();
+    let target = directory.path().join("b");
+    stored.back_up(&place, &target).expect("a backup");
+    let text = fs::read_to_string(target.join("backup.json")).expect("a record");
+    let later = text.replacen("\"version\": 1,", "\"version\": 2, \"colour\": \"green\",", 1);
+    assert_ne!(later, text);
+    fs::write(target.join("backup.json"), &later).expect("room");
+    let newer = |error: BackupError| matches!(error, BackupError::Newer { given: 2, supported: 1, .. });
+    assert!(newer(stored.back_up(&place, &target).expect_err("newer")));
+    assert!(newer(restore(&target, &directory.path().join("r"), false).expect_err("newer")));
+    assert_eq!(fs::read_to_string(target.join("backup.json")).expect("a record"), later);
+    assert!(target.join("store/data").exists());
+}
+
+#[test]
+fn a_backup_of_another_store_is_not_replaced_when_its_record_is_damaged() {
+    let (directory, place, stored) = bench();
+    let target = directory.path().join("b");
+    stored.back_up(&place, &target).expect("a backup");
+    let second = directory.path().join("s2");
+    let other = Stored::open(&second);
+    fs::write(target.join("backup.json"), "{").expect("room");
+    let files = ["data", "objects.redb"].map(|name| target.join("store").join(name));
+    let content = || files.each_ref().map(|path| fs::read(path).expect("a file"));
+    let refused = |what: &str| {
+        let before = content();
+        let error = other.back_up(&second, &target).expect_err(what);
+        assert!(matches!(error, BackupError::Target { .. }), "{what}: {error}");
+        assert!(content() == before, "{what}");
+    };
+    refused("the store in it is of another store");
+    let table = fs::read(&files[1]).expect("a file");
+    fs::write(&files[1], "damaged").expect("room");
+    refused("and it is damaged");
+    let data = fs::read(&files[0]).expect("a file");
+    fs::write(&files[0], "damaged").expect("room");
+    refused("and nobody knows whose it is");
+    // The own store is replaced when its superblock says so.
+    fs::write(&files[0], data).expect("room");
+    stored.back_up(&place, &target).expect("a backup");
+    fs::write(&files[1], table).expect("room");
+    // Or when the record does.
+    fs::write(&files[0], "damaged").expect("room");
+    stored.back_up(&place, &target).expect("a backup");
+    restore(&target, &directory.path().join("r"), false).expect("restored");
+}
+
+#[test]
+fn the_whole_copy_of_a_rotten_block_is_kept() {
+    let (directory, place, stored) = bench();
+    let target = directory.path().join("b");
+    stored.back_up(&place, &target).expect("a backup");
+    let expected = content(1, 77, 4096);
+    let mut data = fs::read(place.join("blocks")).expect("a file");
+    let at = data.chunks(4096).position(|block| block == expected).expect("its block") * 4096;
+    data[at + 7] ^= 1;
+    fs::write(place.join("blocks"), data).expect("room");
+    let record = stored.back_up(&place, &target).expect("a backup");
+    assert_eq!(record.damaged, ["block 77 of space 1 (an earlier copy is kept)"]);
+    let restored = directory.path().join("r");
+    restore(&target, &restored, false).expect("restored");
+    let mut out = vec![0; 4096];
+    Stored::open(&restored).volume.read(1, 77, &mut out).expect("whole");
+    assert!(out == expected);
 }
