@@ -10,9 +10,6 @@ use std::{
 #[derive(Debug)]
 pub(super) struct Pinned {
     pub(super) limit: u64,
-    /// Length of the table when the snapshot was taken. The database reuses no page that was freed since: the view may
-    /// read it.
-    table_bytes: u64,
     remaining: Mutex<Option<Remaining>>,
 }
 
@@ -23,6 +20,26 @@ pub(super) struct Remaining {
     pub(super) view: Arc<TableView>,
     /// Bytes on the disk that only this snapshot needs.
     pinned: u64,
+    table: Growth,
+}
+
+/// The growth of the table during a snapshot. The database reuses no page that was freed since the view was taken.
+///
+/// The file grows in steps of up to its own length. The first step may be due without the snapshot, so the growth beyond
+/// it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Growth {
+    base: u64,
+    grown: bool,
+}
+
+impl Growth {
+    fn beyond_the_first_step(&mut self, bytes: u64) -> u64 {
+        if !self.grown && bytes > self.base {
+            *self = Self { base: bytes, grown: true };
+        }
+        bytes.saturating_sub(self.base)
+    }
 }
 
 impl Pinned {
@@ -34,12 +51,12 @@ impl Pinned {
     /// apart: every commit frees pages, also for objects that the snapshot does not have.
     fn count(&self, replaced: &[&Arc<StoredObject>], table_bytes: u64) {
         let mut remaining = self.lock();
-        let Some(Remaining { objects, pinned, .. }) = remaining.as_mut() else { return };
+        let Some(Remaining { objects, pinned, table, .. }) = remaining.as_mut() else { return };
         let needed = |object: &&&Arc<StoredObject>| {
             objects.get(&object.key).is_some_and(|held| held.generation == object.generation)
         };
         *pinned += replaced.iter().filter(needed).map(|object| occupied(object)).sum::<u64>();
-        if *pinned > self.limit || table_bytes.saturating_sub(self.table_bytes) > self.limit {
+        if *pinned > self.limit || table.beyond_the_first_step(table_bytes) > self.limit {
             *remaining = None;
         }
     }
@@ -69,8 +86,9 @@ impl Snapshots {
         objects: BTreeMap<ObjectKey, Arc<StoredObject>>,
         view: TableView,
     ) -> Arc<Pinned> {
-        let remaining = Remaining { objects, view: Arc::new(view), pinned: 0 };
-        let pinned = Arc::new(Pinned { limit, table_bytes, remaining: Mutex::new(Some(remaining)) });
+        let table = Growth { base: table_bytes, grown: false };
+        let remaining = Remaining { objects, view: Arc::new(view), pinned: 0, table };
+        let pinned = Arc::new(Pinned { limit, remaining: Mutex::new(Some(remaining)) });
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&pinned));
         pinned
     }

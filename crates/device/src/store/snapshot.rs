@@ -15,7 +15,7 @@ use std::{
 ///
 /// The bytes of objects that are replaced or deleted later stay on the disk until the snapshot has been read past them. If
 /// they come to more than its budget, the snapshot ends, and reading goes on no further. It also ends if the object table
-/// grows by more than the budget: the table reuses no page while a snapshot exists.
+/// grows by more than the budget beyond its first step: the table reuses no page while a snapshot exists.
 ///
 /// # Example
 /// ```
