@@ -81,7 +81,7 @@ struct Entry {
 #[derive(Debug)]
 struct Sink {
     shared: Arc<Shared>,
-    entries: SyncSender<Entry>,
+    entries: SyncSender<Option<Entry>>,
 }
 
 impl AuditSink for Sink {
@@ -91,7 +91,7 @@ impl AuditSink for Sink {
         match verdict {
             Verdict::Line(place, repeated) => {
                 let line = Line::of(event, repeated).bytes();
-                if self.entries.try_send(Entry { line, _place: place }).is_err() {
+                if self.entries.try_send(Some(Entry { line, _place: place })).is_err() {
                     self.shared.limits().leave_out(event.account, 1 + repeated, now);
                     Shared::count(&self.shared.lost, 1);
                 }
@@ -102,8 +102,7 @@ impl AuditSink for Sink {
     }
 }
 
-/// The audit log of a server: a thread that writes. It ends, and has written everything, when all namespaces are gone and
-/// this is dropped.
+/// The audit log of a server: a thread that writes. When this is dropped, it has written all entries until then.
 #[derive(Debug)]
 pub(super) struct AuditLog {
     shared: Arc<Shared>,
@@ -162,9 +161,9 @@ impl AuditLog {
 
 impl Drop for AuditLog {
     fn drop(&mut self) {
-        // The thread ends when the last sink has gone, so it is awaited only if that was this one.
-        let last = self.sink.take().is_some_and(|sink| Arc::into_inner(sink).is_some());
-        if let Some(thread) = self.thread.take().filter(|_| last) {
+        // A namespace may outlive the server for a moment, with a sink; the thread does not wait for it.
+        let told = self.sink.take().is_none_or(|sink| sink.entries.send(None).is_ok());
+        if let Some(thread) = self.thread.take().filter(|_| told) {
             let _ = thread.join();
         }
     }
@@ -177,13 +176,13 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, queue: &Receiver<Entry>) {
+    fn run(mut self, queue: &Receiver<Option<Entry>>) {
         let mut reported = Instant::now();
         loop {
             match queue.recv_timeout(PAUSE) {
-                Ok(Entry { line, _place }) => self.write(&line),
+                Ok(Some(Entry { line, _place })) => self.write(&line),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return self.report(true),
+                Ok(None) | Err(RecvTimeoutError::Disconnected) => return self.report(true),
             }
             if reported.elapsed() >= PAUSE {
                 self.report(false);
