@@ -4,9 +4,11 @@ use super::{
     access::Actor,
     coverage::Coverage,
     labels::{Declaration, Kind},
-    locks::{Ranges, locked},
-    shares::{PendingCharge, Share},
+    locks::locked,
+    ranges::Ranges,
+    shares::{PendingCharge, Share, Shares},
 };
+use ciphermill_nvme::Account;
 use ciphermill_program::{Metadata, VrId};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -40,7 +42,7 @@ pub(super) struct Declared {
     pub(super) owner: Option<Actor>,
     /// The host that wrote to it last.
     writer: Mutex<Option<Actor>>,
-    /// Of one declared since the namespace was opened: its part of its host's share.
+    /// Its part of its host's share.
     charge: Option<PendingCharge>,
 }
 
@@ -68,6 +70,12 @@ impl Declared {
     /// The same of a host, with its part of the host's share.
     pub(super) fn owned(self, owner: Option<Actor>, charge: Option<PendingCharge>) -> Self {
         Self { owner, charge, ..self }
+    }
+
+    /// Charges it to the share of its owner, if it has one. Of a declaration that an earlier run of the server accepted.
+    fn recharged(&mut self, shares: &Shares) {
+        let owner = self.owner.as_ref().map(|owner| Account::Host(owner.as_str().into()));
+        self.charge = owner.map(|owner| shares.of(&owner).charge_recovered(self.blocks));
     }
 
     /// The blocks that count in this share.
@@ -157,6 +165,12 @@ impl Bindings {
             next: 0,
             undone: BTreeMap::new(),
         }
+    }
+
+    /// Charges all declarations to the shares of their owners, before anything else uses these bindings.
+    pub(super) fn recharge(&mut self, shares: &Shares) {
+        let declared = self.places.values_mut().filter_map(|place| place.declared.as_mut());
+        declared.filter_map(Arc::get_mut).for_each(|declared| declared.recharged(shares));
     }
 
     pub(super) fn len(&self) -> usize {

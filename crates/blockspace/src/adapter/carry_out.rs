@@ -8,15 +8,14 @@ use super::{
     blocks_of,
     coverage::Coverage,
     crowded,
-    locks::Ranges,
     origin::Origin,
     plan::{Plan, Step},
+    ranges::Ranges,
     status,
     write::Edit,
 };
 use crate::volume::Operation;
 use ciphermill_device::{DeviceError, StoreError};
-use ciphermill_nvme::Account;
 use ciphermill_program::VrId;
 use std::{
     collections::BTreeMap,
@@ -62,9 +61,9 @@ impl BlockSpace {
         needed: &Ranges,
     ) -> Outcome {
         let Plan { steps, flags, _taking } = plan;
-        let made = self.make_all(steps, edit, needed).await;
+        let made = self.make_all(origin, steps, edit, needed).await;
         // Whatever became of the rest: what is marked as being deleted is to be gone.
-        let deleted = self.delete(origin.account(), self.undone(edit)).await;
+        let deleted = self.delete(origin, self.undone(edit)).await;
         made.and(deleted)?;
         if !flags.is_empty() {
             let (space, origin) = (Arc::clone(self), Arc::clone(origin));
@@ -88,8 +87,8 @@ impl BlockSpace {
         found.into_iter().map(|(first, undone)| (first, undone.clone())).collect()
     }
 
-    async fn make_all(self: &Arc<Self>, steps: Vec<Step>, edit: &Edit, needed: &Ranges) -> Outcome {
-        let _view = crowded(self.views.exclusive_always(needed.clone()).await)?;
+    async fn make_all(self: &Arc<Self>, origin: &Origin, steps: Vec<Step>, edit: &Edit, needed: &Ranges) -> Outcome {
+        let _view = crowded(self.views.exclusive_always(origin.party(), needed.clone()).await)?;
         for mut steps in apart(steps) {
             let count: usize = steps.iter().map(|step| step.operations.len()).sum();
             // One change, but for commands that name very many objects: those may end half-way, between two objects.
@@ -160,21 +159,21 @@ impl BlockSpace {
     }
 
     /// Deletes objects that lost their address, and then the labels of the deletions. The caller holds the registers. An
-    /// object that was completed elsewhere meanwhile stays; failed deletions stay pending. `account` is that of the command;
-    /// the host that began a deletion may be another.
-    pub(super) async fn delete(self: &Arc<Self>, account: Option<&Account>, deleted: Vec<(u64, Undone)>) -> Outcome {
+    /// object that was completed elsewhere meanwhile stays; failed deletions stay pending. `origin` is the command's; the
+    /// host that began a deletion may be another.
+    pub(super) async fn delete(self: &Arc<Self>, origin: &Origin, deleted: Vec<(u64, Undone)>) -> Outcome {
         let mut outcome = Ok(());
         for group in deleted.chunks(SIDE_BY_SIDE) {
             // Side by side, so that the device commits them together.
             let mut jobs = tokio::task::JoinSet::new();
             for (first, Undone { id, by }) in group.iter().cloned() {
-                let (space, account) = (Arc::clone(self), account.cloned());
+                let (space, account, share) = (Arc::clone(self), origin.account().cloned(), origin.share.clone());
                 let delete = async move {
                     if space.index().place_of(id).is_some() {
                         return Ok(first);
                     }
                     let (device, version) = (space.device.clone(), space.version(id));
-                    let deleted = space.blocking(&space.jobs, move || device.delete(id)).await?;
+                    let deleted = space.deletion(share.as_ref(), move || device.delete(id)).await?;
                     if deleted.is_ok() {
                         let by =
                             By { host: by.as_ref().map(Actor::as_str), account: account.as_ref(), recovery: false };

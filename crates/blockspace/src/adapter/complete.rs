@@ -10,9 +10,12 @@ use super::{
     crowded,
     labels::{Declaration, Kind, Label},
     locked,
-    locks::{RangeGuard, Ranges},
+    locks::RangeGuard,
     origin::Origin,
-    point, status,
+    point,
+    ranges::Ranges,
+    shares::Share,
+    status,
 };
 use crate::volume::{BLOCK_BYTES, Operation, VolumeError};
 use ciphermill_device::{DeviceError, ObjectFlags, WriteMode, WriteOptions, Written};
@@ -114,7 +117,7 @@ impl BlockSpace {
                 continue;
             }
             let whole = Self::whole(self.half, first, declared.blocks);
-            let Some(held) = self.changes.try_exclusive(whole.clone()) else { continue };
+            let Some(held) = self.changes.try_completing(origin.party(), whole) else { continue };
             if self.index().is_declared(first, &declared) && declared.wanted.swap(false, Ordering::SeqCst) {
                 outcome = outcome.and(match self.complete(origin, first, &declared, None).await {
                     Ok(Completion::Done(binding)) => self.bound(binding).await,
@@ -143,14 +146,15 @@ impl BlockSpace {
         let undone = self.index().undone_at(first).cloned();
         let mut registers = Ranges::from(point(id));
         registers.extend(undone.as_ref().map(|undone| point(undone.id)));
-        let register = crowded(self.registers.exclusive_always(registers).await)?;
+        let register = crowded(self.registers.completing_always(origin.party(), registers).await)?;
         // The label at the first block is needed for this object.
-        self.delete(origin.account(), undone.map(|undone| (first, undone)).into_iter().collect()).await?;
+        self.delete(origin, undone.map(|undone| (first, undone)).into_iter().collect()).await?;
         self.may_complete(declared).map_err(|error| error.at(first))?;
         let replaces = self.device.stat(id).is_ok();
         let work = {
             let (space, declared, extra) = (Arc::clone(self), Arc::clone(declared), extra.cloned());
-            move || space.attempt(first, &declared, extra.as_ref())
+            let share = origin.share.clone();
+            move || space.attempt(share.as_ref(), first, &declared, extra.as_ref())
         };
         let error = match self.device_job(origin, work).await? {
             Ok(Attempt::Missing) => return Ok(Completion::Missing),
@@ -162,7 +166,7 @@ impl BlockSpace {
                 }
                 self.report(origin, first, declared, &written, replaces);
                 let bound = Bound { id, blocks: blocks_of(written.stat.size) };
-                return self.bind(first, bound, declared.blocks, register, room).await.map(Completion::Done);
+                return self.bind(origin, first, bound, declared.blocks, register, room).await.map(Completion::Done);
             }
             Err(failure) => failure.told(),
         };
@@ -240,20 +244,30 @@ impl BlockSpace {
     }
 
     /// How many bytes the device may make of an object, and the mark that keeps other objects out of that room meanwhile.
-    fn room(self: &Arc<Self>, first: u64, declared: &Declared) -> (u64, Taking) {
+    /// The blocks behind those of the object are charged to the share of the host: no other command can use them while the
+    /// program waits and runs.
+    fn room(self: &Arc<Self>, share: Option<&Arc<Share>>, first: u64, declared: &Declared) -> (u64, Taking) {
         let mut index = self.index_mut();
         let Metadata { id, stored, .. } = declared.metadata;
         let own = first + declared.blocks;
-        let end = match !stored && self.computing.contains(&id.type_code) {
-            true => index.limit(first).min(first.saturating_add(blocks_of(self.max_object_bytes))).max(own),
-            false => own,
+        let free = match !stored && self.computing.contains(&id.type_code) {
+            true => index.limit(first).min(first.saturating_add(blocks_of(self.max_object_bytes))).saturating_sub(own),
+            false => 0,
         };
+        let charge = share.map(|share| share.charge_room(free));
+        let end = own + charge.as_ref().map_or_else(|| self.shares.unshared_room(free), |charge| charge.blocks);
         let ticket = index.take(first..end);
-        ((end - first).saturating_mul(BLOCK_BYTES as u64), Taking { space: Arc::clone(self), ticket })
+        ((end - first).saturating_mul(BLOCK_BYTES as u64), Taking { space: Arc::clone(self), ticket, charge })
     }
 
     /// Blocks: looks whether the object is whole, and if so, has the device take it.
-    fn attempt(self: &Arc<Self>, first: u64, declared: &Declared, extra: Option<&Extra>) -> Result<Attempt, Failure> {
+    fn attempt(
+        self: &Arc<Self>,
+        share: Option<&Arc<Share>>,
+        first: u64,
+        declared: &Declared,
+        extra: Option<&Extra>,
+    ) -> Result<Attempt, Failure> {
         let mut coverage = locked(&declared.coverage);
         if !coverage.is_complete(&self.volume, self.id, extra) {
             return Ok(Attempt::Missing);
@@ -273,7 +287,7 @@ impl BlockSpace {
         // The locks of the caller keep the blocks as they are; the coverage is not needed while a program runs.
         drop(coverage);
         // Not before it is known to be whole: others wait for what is being taken.
-        let (limit, room) = self.room(first, declared);
+        let (limit, room) = self.room(share, first, declared);
         let mut sink = self.device.write(id, size, self.options(declared, limit))?;
         let mut piece = vec![0; PIECE_BYTES.min(declared.blocks * BLOCK_BYTES as u64) as usize];
         let mut done = 0;
@@ -311,6 +325,7 @@ impl BlockSpace {
     /// blocks under a longer result. Readers of these blocks wait until the volume has applied the change.
     async fn bind(
         self: &Arc<Self>,
+        origin: &Origin,
         first: u64,
         bound: Bound,
         declared: u64,
@@ -338,7 +353,7 @@ impl BlockSpace {
         if let Some(earlier) = earlier {
             operations.push(Operation::ClearLabel { lba: earlier });
         }
-        let view = crowded(self.views.exclusive_always(shown).await)?;
+        let view = crowded(self.views.exclusive_always(origin.party(), shown).await)?;
         let locked = earlier.is_none() && bound.blocks <= declared;
         let may_follow = locked && self.volume.mapped(self.id, first, declared) == 0;
         let durable = self.submit(operations.clone(), ());

@@ -37,7 +37,7 @@ pub struct BlockSpaceConfig {
     /// Most commands that wait for others: for a lock on blocks, for a result being computed, for room that a program may
     /// need, or for another computed read. A further one is answered with Command Interrupted, to be sent again.
     pub max_waiting: usize,
-    /// Most of them that wait for locks on overlapping blocks, or for one result.
+    /// Most of them of one account that wait for locks on overlapping blocks, and most that wait for one result.
     pub max_waiting_of_object: usize,
     /// Most bytes that wait to be made durable by the volume. All namespaces of a volume together must stay below the
     /// volume's `queue_bytes`, or some writes are answered busy.
@@ -46,8 +46,9 @@ pub struct BlockSpaceConfig {
     pub device_jobs: usize,
     /// Those of the hosts of one account; more wait for others of that account.
     pub device_jobs_of_host: usize,
-    /// Most blocks of the objects of one account that are declared or reserved and not complete. One such object may be
-    /// larger.
+    /// Most blocks of the objects of one account that are declared or reserved and not complete. An account's only such
+    /// object may be larger, up to half of the data half. Half as many blocks behind objects are kept for longer results of
+    /// the account's programs while these run.
     pub pending_blocks_of_host: u64,
     /// Most such objects of one account.
     pub pending_objects_of_host: usize,

@@ -2,8 +2,17 @@
 //!
 //! Requests are served in order of arrival: a request waits for conflicting locks and for every earlier conflicting
 //! request. All ranges of a request are acquired at once, so that requests cannot deadlock.
+//!
+//! A completion may hold its lock for as long as a program runs. A request that waits for a completion is *stalled*, and so
+//! is a request that waits for a stalled one. A stalled request holds back later requests of its own party only. So a
+//! party with a long program delays itself, and not the commands of others on further blocks of a wide request. When the
+//! completion ends, the request is not stalled any more and its turn comes in the order of arrival. A request that the
+//! completions of other parties overtake too often is refused, to be sent again: none waits for ever.
 
-use super::wait_limit::{TooManyWaiting, WaitLimit};
+use super::{
+    ranges::Ranges,
+    wait_limit::{TooManyWaiting, WaitLimit},
+};
 use std::{
     collections::{HashMap, VecDeque},
     ops::Range,
@@ -16,93 +25,179 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ranges of addresses; nearly always one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ranges {
-    first: Range<u64>,
-    more: Vec<Range<u64>>,
-}
+/// The hosts that a request is made for: one account, or the namespace itself. Requests of one party keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Party(pub(super) u64);
 
-impl Ranges {
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Range<u64>> {
-        std::iter::once(&self.first).chain(&self.more)
-    }
+/// Completions of other parties that may overtake a waiting request.
+const MOST_OVERTAKING: u32 = 64;
 
-    pub(super) fn push(&mut self, range: Range<u64>) {
-        self.more.push(range);
-    }
-
-    pub(super) fn extend(&mut self, ranges: impl IntoIterator<Item = Range<u64>>) {
-        self.more.extend(ranges);
-    }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        self.iter().any(|mine| other.iter().any(|theirs| mine.start < theirs.end && theirs.start < mine.end))
-    }
-
-    /// Whether every range of `other` lies in one of these.
-    pub(super) fn cover(&self, other: &Self) -> bool {
-        let inside = |inner: &Range<u64>| self.iter().any(|outer| outer.start <= inner.start && inner.end <= outer.end);
-        other.iter().all(|inner| inner.is_empty() || inside(inner))
-    }
-}
-
-/// A request with more ranges than this holds all from the lowest to the highest address: requests are compared with each
-/// other under a lock that every command takes.
-const MANY: usize = 4;
-
-impl Ranges {
-    /// The ranges that a request for them locks.
-    pub(super) fn coarse(self) -> Self {
-        if self.more.len() < MANY {
-            return self;
-        }
-        let hull = |hull: Range<u64>, range: &Range<u64>| match (hull.is_empty(), range.is_empty()) {
-            (_, true) => hull,
-            (true, _) => range.clone(),
-            _ => hull.start.min(range.start)..hull.end.max(range.end),
-        };
-        self.iter().fold(0..0, hull).into()
-    }
-}
-
-impl From<Range<u64>> for Ranges {
-    fn from(first: Range<u64>) -> Self {
-        Self { first, more: Vec::new() }
-    }
+/// The use of a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hold {
+    Shared,
+    Exclusive,
+    /// Exclusive, for as long as a program may run.
+    Completing,
 }
 
 #[derive(Clone, Debug)]
 struct Request {
     ranges: Ranges,
-    exclusive: bool,
+    hold: Hold,
+    party: Party,
 }
 
 impl Request {
+    fn is_exclusive(&self) -> bool {
+        self.hold != Hold::Shared
+    }
+
     fn conflicts(&self, other: &Self) -> bool {
-        (self.exclusive || other.exclusive) && self.ranges.overlaps(&other.ranges)
+        (self.is_exclusive() || other.is_exclusive()) && self.ranges.overlaps(&other.ranges)
     }
 }
+
+/// How long a request waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Patience {
+    /// For no completion: its command holds other locks.
+    Short,
+    /// Until too many completions overtake it, or too many requests wait.
+    Bounded,
+    /// For ever: its command has begun to take effect.
+    Endless,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    request: Request,
+    sender: oneshot::Sender<RangeGuard>,
+    patience: Patience,
+    /// Whether it waits for a completion, or for a request that does.
+    stalled: bool,
+    /// Completions of other parties that overtook it.
+    overtaken: u32,
+}
+
+impl Waiting {
+    fn holds_back(&self, later: &Request) -> bool {
+        let yields = self.stalled && self.patience != Patience::Endless && self.request.party != later.party;
+        !yields && self.request.conflicts(later)
+    }
+
+    fn has_patience(&self) -> bool {
+        match self.patience {
+            Patience::Short => !self.stalled,
+            Patience::Bounded => self.overtaken <= MOST_OVERTAKING,
+            Patience::Endless => true,
+        }
+    }
+}
+
+/// A granted request: the number of its hold, and its recipient.
+type Grant = (oneshot::Sender<RangeGuard>, u64);
 
 #[derive(Debug, Default)]
 struct Table {
     held: HashMap<u64, Request>,
     exclusive: usize,
-    waiting: VecDeque<(Request, oneshot::Sender<RangeGuard>)>,
+    completing: usize,
+    waiting: VecDeque<Waiting>,
     next: u64,
 }
 
 impl Table {
     fn free(&self, request: &Request) -> bool {
         // The common case, reads and writes of plain blocks, looks at nothing.
-        (!request.exclusive && self.exclusive == 0) || !self.held.values().any(|held| held.conflicts(request))
+        (!request.is_exclusive() && self.exclusive == 0) || !self.held.values().any(|held| held.conflicts(request))
+    }
+
+    fn is_held_back(&self, request: &Request) -> bool {
+        self.waiting.iter().any(|waiting| waiting.holds_back(request))
+    }
+
+    fn count(&mut self, request: &Request, change: impl Fn(usize) -> usize) {
+        if request.is_exclusive() {
+            self.exclusive = change(self.exclusive);
+        }
+        if request.hold == Hold::Completing {
+            self.completing = change(self.completing);
+        }
     }
 
     fn hold(&mut self, request: Request) -> u64 {
         self.next += 1;
-        self.exclusive += usize::from(request.exclusive);
+        self.count(&request, |count| count + 1);
+        if request.hold == Hold::Completing {
+            let overtaken =
+                |waiting: &&mut Waiting| waiting.request.party != request.party && waiting.request.conflicts(&request);
+            self.waiting.iter_mut().filter(overtaken).for_each(|waiting| waiting.overtaken += 1);
+        }
         self.held.insert(self.next, request);
         self.next
+    }
+
+    /// Whether a request behind the first `earlier` ones is stalled.
+    fn stalls(&self, request: &Request, earlier: usize) -> bool {
+        let completing = |held: &Request| held.hold == Hold::Completing && held.conflicts(request);
+        self.completing > 0
+            && (self.held.values().any(completing)
+                || self.waiting.iter().take(earlier).any(|before| before.stalled && before.holds_back(request)))
+    }
+
+    fn mark_stalled(&mut self) {
+        for index in 0..self.waiting.len() {
+            let stalled = self.waiting.get(index).is_some_and(|waiting| self.stalls(&waiting.request, index));
+            if let Some(waiting) = self.waiting.get_mut(index) {
+                waiting.stalled = stalled;
+            }
+        }
+    }
+
+    /// Grants the requests that nothing keeps, in order, as far as they may be concerned.
+    fn grant(&mut self, concerned: impl Fn(&Request) -> bool, grants: &mut Vec<Grant>) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            let request = &waiting.request;
+            if !concerned(request) || self.is_held_back(request) || !self.free(request) {
+                self.waiting.push_back(waiting);
+            } else {
+                let id = self.hold(waiting.request);
+                grants.push((waiting.sender, id));
+            }
+        }
+    }
+
+    /// Drops the requests that wait no longer; whether there were any.
+    fn refuse(&mut self) -> bool {
+        let before = self.waiting.len();
+        self.waiting.retain(Waiting::has_patience);
+        self.waiting.len() < before
+    }
+
+    /// Takes a hold back; the requests that it kept waiting.
+    fn release(&mut self, id: u64) -> Vec<Grant> {
+        let mut grants = Vec::new();
+        let Some(released) = self.held.remove(&id) else { return grants };
+        self.count(&released, |count| count - 1);
+        if !self.waiting.iter().any(|waiting| waiting.request.conflicts(&released)) {
+            return grants;
+        }
+        if released.hold == Hold::Completing {
+            self.mark_stalled();
+        }
+        let completing = self.completing;
+        // Only requests that conflict with the released one can have waited for it, or for one granted now.
+        self.grant(|request| request.conflicts(&released), &mut grants);
+        let mut begun = self.completing > completing;
+        // A completion that begins stalls others, and a refused request keeps others waiting no longer.
+        while self.refuse() || begun {
+            let completing = self.completing;
+            self.mark_stalled();
+            self.grant(|_| true, &mut grants);
+            begun = self.completing > completing;
+        }
+        grants
     }
 }
 
@@ -127,35 +222,71 @@ impl RangeLocks {
     }
 
     fn try_hold(&self, table: &mut Table, request: Request) -> Result<RangeGuard, Request> {
-        if table.waiting.iter().any(|(waiting, _)| waiting.conflicts(&request)) || !table.free(&request) {
+        if table.is_held_back(&request) || !table.free(&request) {
             return Err(request);
         }
         Ok(RangeGuard { table: Arc::clone(&self.table), id: table.hold(request) })
     }
 
+    fn try_now(&self, request: Request) -> Option<RangeGuard> {
+        self.try_hold(&mut locked(&self.table), request).ok()
+    }
+
     /// A shared hold, if it need not be waited for.
-    pub(super) fn try_shared(&self, range: Range<u64>) -> Option<RangeGuard> {
-        self.try_hold(&mut locked(&self.table), Request { ranges: range.into(), exclusive: false }).ok()
+    pub(super) fn try_shared(&self, party: Party, range: Range<u64>) -> Option<RangeGuard> {
+        self.try_now(Request { ranges: range.into(), hold: Hold::Shared, party })
     }
 
     /// An exclusive hold, if it need not be waited for.
-    pub(super) fn try_exclusive(&self, ranges: Ranges) -> Option<RangeGuard> {
-        self.try_hold(&mut locked(&self.table), Request { ranges: ranges.coarse(), exclusive: true }).ok()
+    #[cfg(test)]
+    fn try_exclusive(&self, party: Party, ranges: Ranges) -> Option<RangeGuard> {
+        self.try_now(Request { ranges: ranges.coarse(), hold: Hold::Exclusive, party })
+    }
+
+    /// The same for a completion, which may take long.
+    pub(super) fn try_completing(&self, party: Party, ranges: Ranges) -> Option<RangeGuard> {
+        self.try_now(Request { ranges: ranges.coarse(), hold: Hold::Completing, party })
     }
 
     /// A shared hold.
-    pub(super) async fn shared(&self, range: Range<u64>) -> Result<RangeGuard, TooManyWaiting> {
-        self.acquire(Request { ranges: range.into(), exclusive: false }, true).await
+    pub(super) async fn shared(&self, party: Party, ranges: impl Into<Ranges>) -> Result<RangeGuard, TooManyWaiting> {
+        self.acquire(Request { ranges: ranges.into().coarse(), hold: Hold::Shared, party }, Patience::Bounded).await
     }
 
     /// An exclusive hold.
-    pub(super) async fn exclusive(&self, ranges: impl Into<Ranges>) -> Result<RangeGuard, TooManyWaiting> {
-        self.acquire(Request { ranges: ranges.into().coarse(), exclusive: true }, true).await
+    pub(super) async fn exclusive(
+        &self,
+        party: Party,
+        ranges: impl Into<Ranges>,
+    ) -> Result<RangeGuard, TooManyWaiting> {
+        self.acquire(Request { ranges: ranges.into().coarse(), hold: Hold::Exclusive, party }, Patience::Bounded).await
+    }
+
+    /// An exclusive hold for a command that has others already: it waits for no completion.
+    pub(super) async fn exclusive_soon(
+        &self,
+        party: Party,
+        ranges: impl Into<Ranges>,
+    ) -> Result<RangeGuard, TooManyWaiting> {
+        self.acquire(Request { ranges: ranges.into().coarse(), hold: Hold::Exclusive, party }, Patience::Short).await
     }
 
     /// An exclusive hold for a command that has others already and has begun to take effect: it waits however many do.
-    pub(super) async fn exclusive_always(&self, ranges: impl Into<Ranges>) -> Result<RangeGuard, TooManyWaiting> {
-        self.acquire(Request { ranges: ranges.into().coarse(), exclusive: true }, false).await
+    pub(super) async fn exclusive_always(
+        &self,
+        party: Party,
+        ranges: impl Into<Ranges>,
+    ) -> Result<RangeGuard, TooManyWaiting> {
+        self.acquire(Request { ranges: ranges.into().coarse(), hold: Hold::Exclusive, party }, Patience::Endless).await
+    }
+
+    /// The same for a completion, which may take long.
+    pub(super) async fn completing_always(
+        &self,
+        party: Party,
+        ranges: impl Into<Ranges>,
+    ) -> Result<RangeGuard, TooManyWaiting> {
+        self.acquire(Request { ranges: ranges.into().coarse(), hold: Hold::Completing, party }, Patience::Endless).await
     }
 
     /// Whether another request waits, so that the release may take time.
@@ -163,157 +294,43 @@ impl RangeLocks {
         !locked(&self.table).waiting.is_empty()
     }
 
-    async fn acquire(&self, request: Request, bounded: bool) -> Result<RangeGuard, TooManyWaiting> {
+    async fn acquire(&self, request: Request, patience: Patience) -> Result<RangeGuard, TooManyWaiting> {
         let (receiver, _waiting) = {
             let mut table = locked(&self.table);
             let request = match self.try_hold(&mut table, request) {
                 Ok(guard) => return Ok(guard),
                 Err(request) => request,
             };
-            let waiting = match bounded {
-                true => {
-                    let same = table.waiting.iter().filter(|(waiting, _)| waiting.ranges.overlaps(&request.ranges));
-                    Some(self.waits.enter(same.count())?)
+            let stalled = table.stalls(&request, table.waiting.len());
+            let waiting = match patience {
+                Patience::Endless => None,
+                Patience::Short if stalled => return Err(TooManyWaiting),
+                Patience::Short | Patience::Bounded => {
+                    let same = |waiting: &&Waiting| {
+                        waiting.request.party == request.party && waiting.request.ranges.overlaps(&request.ranges)
+                    };
+                    Some(self.waits.enter(table.waiting.iter().filter(same).count())?)
                 }
-                false => None,
             };
             let (sender, receiver) = oneshot::channel();
-            table.waiting.push_back((request, sender));
+            table.waiting.push_back(Waiting { request, sender, patience, stalled, overtaken: 0 });
             (receiver, waiting)
         };
-        // The sender is dropped only after it has sent.
+        // The sender is dropped only after it has sent, or to refuse the request.
         receiver.await.map_err(|_| TooManyWaiting)
     }
 }
 
 impl Drop for RangeGuard {
     fn drop(&mut self) {
-        let mut granted = Vec::new();
-        {
-            let mut table = locked(&self.table);
-            let Some(released) = table.held.remove(&self.id) else { return };
-            table.exclusive -= usize::from(released.exclusive);
-            if table.waiting.iter().any(|(request, _)| request.conflicts(&released)) {
-                for (request, sender) in std::mem::take(&mut table.waiting) {
-                    // Nobody waits for what does not conflict with what is let go, or with those granted now.
-                    let stays = !request.conflicts(&released)
-                        || table.waiting.iter().any(|(waiting, _)| waiting.conflicts(&request))
-                        || !table.free(&request);
-                    if stays {
-                        table.waiting.push_back((request, sender));
-                    } else {
-                        let id = table.hold(request);
-                        granted.push((sender, RangeGuard { table: Arc::clone(&self.table), id }));
-                    }
-                }
-            }
-        }
+        let granted = locked(&self.table).release(self.id);
         // Outside of the lock: a guard that nobody waits for any more comes back and is dropped here.
-        for (sender, guard) in granted {
-            drop(sender.send(guard));
+        for (sender, id) in granted {
+            drop(sender.send(RangeGuard { table: Arc::clone(&self.table), id }));
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::{
-        future::Future,
-        pin::pin,
-        task::{Context, Poll, Waker},
-    };
-
-    fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
-        match future.poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(value) => Some(value),
-            Poll::Pending => None,
-        }
-    }
-
-    #[test]
-    fn shared_holds_go_together_and_exclusive_ones_alone() {
-        let locks = RangeLocks::new(WaitLimit::new(8, 8));
-        let first = locks.try_shared(0..10).expect("free");
-        let second = locks.try_shared(5..15).expect("both shared");
-        assert!(locks.try_exclusive((14..16).into()).is_none());
-        let other = locks.try_exclusive((15..16).into()).expect("beside them");
-        assert!(locks.try_shared(0..16).is_none());
-        drop((first, second, other));
-        assert!(locks.try_exclusive((0..16).into()).is_some());
-    }
-
-    #[test]
-    fn who_comes_later_does_not_overtake_who_waits() {
-        let locks = RangeLocks::new(WaitLimit::new(2, 2));
-        let held = locks.try_shared(0..10).expect("free");
-        let mut exclusive = pin!(locks.exclusive(5..20));
-        assert!(poll(exclusive.as_mut()).is_none());
-        assert!(locks.try_shared(15..16).is_none(), "behind the exclusive one");
-        assert!(locks.try_shared(0..5).is_some(), "beside it");
-        let mut later = pin!(locks.shared(19..25));
-        assert!(poll(later.as_mut()).is_none());
-        assert!(matches!(poll(pin!(locks.shared(6..7))), Some(Err(TooManyWaiting))));
-        drop(held);
-        let guard = poll(exclusive.as_mut()).expect("its turn").expect("a guard");
-        assert!(poll(later.as_mut()).is_none());
-        drop(guard);
-        assert!(poll(later.as_mut()).expect("its turn").is_ok());
-    }
-
-    #[test]
-    fn many_ranges_are_held_as_one() {
-        let locks = RangeLocks::new(WaitLimit::new(8, 8));
-        let mut ranges = Ranges::from(0..0);
-        ranges.extend((10..20).map(|index| 10 * index..10 * index + 1));
-        let held = locks.try_exclusive(ranges).expect("free");
-        assert!(locks.try_shared(95..100).is_some() && locks.try_shared(191..200).is_some());
-        assert!(locks.try_shared(105..106).is_none());
-        drop(held);
-        assert!(locks.try_shared(105..106).is_some());
-    }
-
-    #[test]
-    fn letting_go_grants_those_who_waited_for_it_in_turn() {
-        let locks = RangeLocks::new(WaitLimit::new(8, 8));
-        let low = locks.try_exclusive((0..10).into()).expect("free");
-        let high = locks.try_exclusive((20..30).into()).expect("free");
-        let mut both = pin!(locks.exclusive(5..25));
-        let mut above = pin!(locks.exclusive(25..40));
-        let mut behind = pin!(locks.shared(35..36));
-        assert!(poll(both.as_mut()).is_none() && poll(above.as_mut()).is_none() && poll(behind.as_mut()).is_none());
-        drop(high);
-        assert!(poll(both.as_mut()).is_none());
-        drop(poll(above.as_mut()).expect("its turn").expect("a guard"));
-        assert!(poll(behind.as_mut()).expect("its turn").is_ok());
-        drop(low);
-        assert!(poll(both.as_mut()).expect("its turn").is_ok());
-        assert!(!locks.awaited());
-    }
-
-    #[test]
-    fn who_waits_for_one_range_leaves_room_for_those_of_others() {
-        let waits = WaitLimit::new(3, 2);
-        let (locks, views) = (RangeLocks::new(waits.clone()), RangeLocks::new(waits));
-        let _held = (locks.try_exclusive((0..30).into()), views.try_exclusive((0..30).into()));
-        let (mut first, mut second) = (pin!(locks.shared(0..10)), pin!(locks.shared(9..12)));
-        assert!(poll(first.as_mut()).is_none() && poll(second.as_mut()).is_none());
-        assert!(matches!(poll(pin!(locks.shared(9..10))), Some(Err(TooManyWaiting))), "two wait for block 9");
-        let mut third = pin!(views.shared(9..10));
-        assert!(poll(third.as_mut()).is_none(), "nobody does here");
-        assert!(matches!(poll(pin!(locks.shared(20..21))), Some(Err(TooManyWaiting))), "three wait in all");
-        assert!(poll(pin!(locks.exclusive_always(20..21))).is_none(), "who must not fail waits all the same");
-    }
-
-    #[test]
-    fn a_grant_that_nobody_waits_for_is_let_go() {
-        let locks = RangeLocks::new(WaitLimit::new(8, 8));
-        let held = locks.try_exclusive((0..10).into()).expect("free");
-        {
-            let mut gone = pin!(locks.exclusive(0..10));
-            assert!(poll(gone.as_mut()).is_none());
-        }
-        drop(held);
-        assert!(locks.try_exclusive((0..10).into()).is_some());
-    }
-}
+#[path = "locks_tests.rs"]
+mod tests;

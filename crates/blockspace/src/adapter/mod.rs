@@ -28,10 +28,14 @@
 //!
 //! # Locks
 //!
-//! Five, taken in this order. The first two are held while the device works, so a command may wait for another's program:
+//! Five, taken in this order. A completion holds the first two while the device works, so a command may wait for another's
+//! program:
 //! 1. `changes`: ranges of blocks, shared by writes of blocks, exclusive for completions and for changes of declarations
-//!    and bindings; served in order of arrival;
-//! 2. `registers`: the registers that a command deletes or completes, so that a deletion cannot remove a new version;
+//!    and bindings. Requests are served in order of arrival, except that a request that waits for a completion holds back
+//!    only those of its own account;
+//! 2. `registers`: the registers that a command deletes or completes, so that a deletion cannot remove a new version. Only
+//!    a completion waits for them under `changes`: any other command would keep further blocks locked while the program
+//!    of a register runs;
 //! 3. `views`: ranges of blocks, shared by reads while they collect blocks, exclusive while blocks move from the volume
 //!    to an object or back;
 //! 4. the cell of a result that is being read, held by the command that runs its program; its holder may lock the index;
@@ -58,6 +62,7 @@ mod objects;
 mod open;
 mod origin;
 mod plan;
+mod ranges;
 mod read;
 mod recover;
 mod restructure;
@@ -77,7 +82,7 @@ use config::Counters;
 use locks::{RangeGuard, RangeLocks, locked};
 use origin::{Origin, Use};
 use sessions::{Opens, PageCache, Sessions, blocks_of};
-use shares::Shares;
+use shares::{RoomCharge, Share, Shares};
 use std::{
     collections::HashSet,
     fmt,
@@ -136,6 +141,7 @@ pub struct BlockSpace {
     settled: Notify,
     staging: Arc<Semaphore>,
     jobs: Arc<Semaphore>,
+    deletions: Arc<Semaphore>,
     disk: Arc<Semaphore>,
     sessions: Sessions,
     opens: Opens,
@@ -313,6 +319,22 @@ impl BlockSpace {
         done
     }
 
+    /// Runs a deletion in the device on a thread of the runtime, within the share of the host. Programs occupy other threads:
+    /// a command holds locks while it deletes, and must not wait for them.
+    async fn deletion<T: Send + 'static>(
+        &self,
+        share: Option<&Arc<Share>>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Outcome<T> {
+        let share = match share {
+            Some(share) => Some(Arc::clone(&share.deletions).acquire_owned().await),
+            None => None,
+        };
+        let done = self.blocking(&self.deletions, work).await;
+        drop(share);
+        done
+    }
+
     /// The place of a computed read that has to wait for its turn: programs may be before it, for long.
     fn queued(&self, origin: &Origin) -> Outcome<Option<WaitPermit>> {
         let own = origin.share.as_ref().map_or(1, |share| share.jobs.available_permits());
@@ -424,4 +446,7 @@ impl Drop for Taking {
 struct Taking {
     space: Arc<BlockSpace>,
     ticket: u64,
+    /// Of the blocks behind an object that a program may need for its result.
+    #[allow(dead_code, reason = "held until dropped")]
+    charge: Option<RoomCharge>,
 }

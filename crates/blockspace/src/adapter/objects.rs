@@ -150,11 +150,11 @@ impl BlockSpace {
                 let only = Some(Standing::Bound(first, id));
                 self.restructure_on(origin, self.erasure(first, blocks), Terms { own: None, only }).await?;
             } else {
-                let _register = crowded(self.registers.exclusive(point(id)).await)?;
+                let _register = crowded(self.registers.exclusive(origin.party(), point(id)).await)?;
                 if self.index().place_of(id).is_none() {
                     origin.register(Use::Change, &self.device, id)?;
                     let (device, version) = (self.device.clone(), self.version(id));
-                    let deleted = self.blocking(&self.jobs, move || device.delete(id)).await?;
+                    let deleted = self.deletion(origin.share.as_ref(), move || device.delete(id)).await?;
                     self.pages.forget(id);
                     if deleted.is_ok() {
                         self.audit.object(Action::Deleted, origin.by(), id, version, None);
@@ -248,7 +248,7 @@ impl BlockSpace {
                 continue;
             }
             let ticket = index.take(range.clone());
-            return Room::Found(range, Taking { space: Arc::clone(self), ticket });
+            return Room::Found(range, Taking { space: Arc::clone(self), ticket, charge: None });
         }
     }
 

@@ -6,7 +6,7 @@ use super::{
     locks::RangeLocks,
     recover::recover,
     sessions::{Opens, PageCache, Sessions},
-    shares::Shares,
+    shares::{DELETIONS, Shares},
     wait_limit::WaitLimit,
 };
 use crate::volume::{BLOCK_BYTES, BlockState, Quota, Volume};
@@ -92,7 +92,9 @@ impl BlockSpace {
         let labels = u64::try_from(config.max_places).unwrap_or(u64::MAX).saturating_mul(3);
         volume.set_quota(id.0, Quota { blocks: config.capacity, labels });
         let audit = Audit { space: id.0, sink };
-        let places = recover(&space, &volume, half, &audit)?;
+        let mut places = recover(&space, &volume, half, &audit)?;
+        let shares = Shares::new(&config);
+        places.recharge(&shares);
         let mapped = volume.states(id.0, 0, half);
         let mapped =
             mapped.iter().rev().find(|run| run.state != BlockState::Absent).map_or(0, |run| run.lba + run.blocks);
@@ -115,8 +117,9 @@ impl BlockSpace {
             settled: Notify::new(),
             staging: semaphore(config.staging_bytes / BLOCK_BYTES),
             jobs: semaphore(config.device_jobs),
+            deletions: semaphore(DELETIONS),
             disk: semaphore(config.disk_reads),
-            shares: Shares::new(&config),
+            shares,
             audit,
             sessions: Sessions::new(&config),
             opens: Opens::new(&config, device.config().max_object_bytes),

@@ -5,7 +5,8 @@ use super::{
     access::{Actor, Rights},
     audit::By,
     bindings::{Binding, Bindings},
-    locks::Ranges,
+    locks::Party,
+    ranges::Ranges,
     shares::Share,
     status,
 };
@@ -59,6 +60,11 @@ impl Origin {
     pub(super) fn read_options(&self, mode: ReadMode, limit: u64) -> ReadOptions {
         let keep_armed = !self.rights.write;
         ReadOptions { result_limit: Some(limit), reach: self.reach(), keep_armed, ..ReadOptions::new(mode) }
+    }
+
+    /// The party of its requests for locks.
+    pub(super) fn party(&self) -> Party {
+        self.share.as_ref().map_or(Party(0), |share| share.party)
     }
 
     /// Whether the owner of an object and its type let this host use it.

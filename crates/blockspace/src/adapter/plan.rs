@@ -178,7 +178,7 @@ impl BlockSpace {
             let step = self.plan_declaration(index, origin, (*first, reserved), metadata, &mut plan.flags)?;
             plan.steps.push(step);
             let ticket = index.take(*first..first + blocks_of(metadata.size));
-            plan._taking.push(Taking { space: Arc::clone(self), ticket });
+            plan._taking.push(Taking { space: Arc::clone(self), ticket, charge: None });
         }
         Ok(Planned::Now(plan))
     }

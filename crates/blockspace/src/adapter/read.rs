@@ -80,7 +80,7 @@ impl BlockSpace {
             Err(error) => return Answer::failed(error),
         };
         if !origin.is_bounded(Use::Read)
-            && let Some(view) = self.views.try_shared(range.clone())
+            && let Some(view) = self.views.try_shared(origin.party(), range.clone())
             && self.shows_no_object(&range)
         {
             let mut bytes = buffers::zeroed(blocks as usize * BLOCK_BYTES);
@@ -103,7 +103,7 @@ impl BlockSpace {
     }
 
     async fn read_objects(self: Arc<Self>, origin: &Arc<Origin>, range: Range<u64>) -> Outcome<Vec<u8>> {
-        let view = crowded(self.views.shared(range.clone()).await)?;
+        let view = crowded(self.views.shared(origin.party(), range.clone()).await)?;
         origin.ranges(Use::Read, &self.device, &self.index(), &range.clone().into())?;
         let collect = {
             let (space, by, range) = (Arc::clone(&self), Arc::clone(origin), range.clone());

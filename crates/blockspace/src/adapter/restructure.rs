@@ -6,10 +6,11 @@ use super::{
     blocks_of,
     complete::options_of,
     crowded,
-    locks::Ranges,
     origin::{Origin, Use},
     plan::{Declarations, Planned, Terms, named},
-    point, status,
+    point,
+    ranges::Ranges,
+    status,
     write::{Edit, overlap},
 };
 use crate::volume::BLOCK_BYTES;
@@ -25,6 +26,8 @@ const MANY: usize = 64;
 enum Carried {
     /// A range that it would take is being taken by another command; it is to try again when that has ended.
     Later,
+    /// Another command has one of these registers, maybe for as long as its program runs; it is to try again after that.
+    Busy(Ranges),
     /// It has ended; `done` unless its terms did not hold.
     Out { done: bool },
 }
@@ -49,9 +52,11 @@ impl BlockSpace {
             self.blocking(&self.disk, move || space.judge(&declarations)).await??;
         }
         loop {
+            // Before it waits and has others wait for it.
+            self.may_apply(origin, &edit, &declarations)?;
             // All that will be locked: what others left to be completed there is this command's to look at.
             let needed = self.concerned(&edit, &declarations).coarse();
-            let guard = match crowded(self.changes.exclusive(needed.clone()).await) {
+            let guard = match crowded(self.changes.exclusive(origin.party(), needed.clone()).await) {
                 Ok(guard) => guard,
                 // It may have held them before, and so have kept others from completing something.
                 Err(error) => return self.settle_after(origin, &needed, Err(error)).await,
@@ -64,9 +69,14 @@ impl BlockSpace {
             let mut settled = std::pin::pin!(self.settled.notified());
             settled.as_mut().enable();
             match self.apply(origin, &edit, &declarations, &needed, terms).await {
-                Ok(Carried::Later) => {
+                Ok(Carried::Busy(registers)) => {
                     drop(guard);
                     // What others wrote is not this command's to fail for.
+                    let _ = self.settle(origin, &needed).await;
+                    crowded(self.registers.exclusive(origin.party(), registers).await)?;
+                }
+                Ok(Carried::Later) => {
+                    drop(guard);
                     let _ = self.settle(origin, &needed).await;
                     let _waiting = match crowded(self.waits.enter(0)) {
                         Ok(waiting) => waiting,
@@ -191,11 +201,13 @@ impl BlockSpace {
                 registers.push(point(id));
             }
         }
-        let _registers = crowded(self.registers.exclusive(registers).await)?;
+        let Ok(_registers) = self.registers.exclusive_soon(origin.party(), registers.clone()).await else {
+            return Ok(Carried::Busy(registers));
+        };
         // What an earlier command here was to delete and did not, unless it is what is named now.
         let named = |id: VrId| declarations.values().any(|metadata| metadata.id == id);
         let undone = self.undone(edit).into_iter().filter(|(_, undone)| !named(undone.id)).collect();
-        self.delete(origin.account(), undone).await?;
+        self.delete(origin, undone).await?;
         match self.plan(origin, edit, declarations, terms)? {
             Planned::Later => Ok(Carried::Later),
             Planned::OffTerms => Ok(Carried::Out { done: false }),

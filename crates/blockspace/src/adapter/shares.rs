@@ -1,27 +1,47 @@
-//! The shares of accounts: objects that await their blocks, and jobs in the device.
+//! The shares of accounts: objects that await their blocks, room for results of programs, and threads.
 //!
-//! An account may always have one object pending, however large; more only within its share. So no host can take the
-//! addresses of a namespace by reservations or declarations alone, and none can have all the threads of the device's jobs.
+//! An account has objects pending within its share. One alone may be larger, up to half of the data half. The room that its
+//! programs may need for longer results is bounded too. So no host can take the addresses of a namespace by reservations,
+//! declarations or programs alone, and none can have all the threads of the device's jobs or of the deletions. Recovered
+//! declarations count in the share of the host that they are stored with.
 
-use super::{config::BlockSpaceConfig, locks::locked};
+use super::{
+    config::BlockSpaceConfig,
+    locks::{Party, locked},
+};
 use ciphermill_nvme::Account;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, Weak},
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use tokio::sync::Semaphore;
+
+/// Deletions in the device at one time, each on a thread of the runtime; and those of one account.
+pub(super) const DELETIONS: usize = 16;
+const DELETIONS_OF_HOST: usize = 12;
+/// The part of an account's remaining room that one program gets.
+const ROOM_PART: u64 = 8;
 
 /// The shares of all accounts with commands or pending objects.
 #[derive(Debug)]
 pub(super) struct Shares {
     table: Mutex<HashMap<Account, Weak<Share>>>,
     limits: ShareLimits,
+    /// Shares made; the namespace itself is party 0.
+    made: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct ShareLimits {
     blocks: u64,
     objects: u64,
+    /// Blocks of an object that is the only one.
+    alone: u64,
+    /// Blocks behind objects with running programs.
+    room: u64,
     jobs: usize,
 }
 
@@ -33,9 +53,11 @@ impl Shares {
         let limits = ShareLimits {
             blocks: config.pending_blocks_of_host,
             objects: config.pending_objects_of_host as u64,
+            alone: 1 << config.blocks_log2.saturating_sub(2),
+            room: config.pending_blocks_of_host / 2,
             jobs: config.device_jobs_of_host.clamp(1, config.device_jobs),
         };
-        Self { table: Mutex::default(), limits }
+        Self { table: Mutex::default(), limits, made: AtomicU64::new(0) }
     }
 
     /// The share of an account.
@@ -47,27 +69,42 @@ impl Shares {
         if table.len() >= MANY {
             table.retain(|_, share| share.strong_count() > 0);
         }
-        let jobs = Arc::new(Semaphore::new(self.limits.jobs));
-        let share = Arc::new(Share { limits: self.limits, pending: Mutex::default(), jobs });
+        let share = Arc::new(Share {
+            party: Party(1 + self.made.fetch_add(1, Ordering::Relaxed)),
+            limits: self.limits,
+            pending: Mutex::default(),
+            jobs: Arc::new(Semaphore::new(self.limits.jobs)),
+            deletions: Arc::new(Semaphore::new(DELETIONS_OF_HOST)),
+        });
         table.insert(account.clone(), Arc::downgrade(&share));
         share
+    }
+
+    /// Blocks of room for a program that the namespace runs for itself, out of `free` ones.
+    pub(super) fn unshared_room(&self, free: u64) -> u64 {
+        free.min(self.limits.room / ROOM_PART)
     }
 }
 
 /// The share of one account.
 #[derive(Debug)]
 pub(super) struct Share {
+    /// No other share has it.
+    pub(super) party: Party,
     limits: ShareLimits,
     pending: Mutex<Pending>,
     /// Jobs in the device, running or waiting there.
     pub(super) jobs: Arc<Semaphore>,
+    /// Deletions in the device, likewise.
+    pub(super) deletions: Arc<Semaphore>,
 }
 
-/// The objects of an account that await their blocks.
+/// The objects of an account that await their blocks, and the room of its programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Pending {
     objects: u64,
     blocks: u64,
+    room: u64,
 }
 
 impl Share {
@@ -77,17 +114,45 @@ impl Share {
         let mut pending = locked(&self.pending);
         let objects = pending.objects - u64::from(instead.is_some()).min(pending.objects);
         let others = pending.blocks - instead.unwrap_or(0).min(pending.blocks);
-        let ShareLimits { blocks: most_blocks, objects: most_objects, .. } = self.limits;
+        let ShareLimits { blocks: most_blocks, objects: most_objects, alone, .. } = self.limits;
         let fits = others.saturating_add(blocks) <= most_blocks && objects < most_objects;
-        if objects > 0 && !fits {
-            return Err(format!(
-                "the host has {objects} objects of {others} blocks that await their data, its share is {most_objects} \
-                 objects of {most_blocks} blocks; complete, release or delete some"
-            ));
+        match objects {
+            _ if fits => {}
+            0 if blocks <= alone => {}
+            0 => {
+                return Err(format!(
+                    "the object has {blocks} blocks, an object that awaits its data may have {}; use a larger namespace",
+                    alone.max(most_blocks)
+                ));
+            }
+            _ => {
+                return Err(format!(
+                    "the host has {objects} objects of {others} blocks that await their data, its share is {most_objects} \
+                     objects of {most_blocks} blocks; complete, release or delete some"
+                ));
+            }
         }
+        Ok(self.count(&mut pending, blocks))
+    }
+
+    /// Charges an object that was accepted before the namespace was opened, whatever the share is.
+    pub(super) fn charge_recovered(self: &Arc<Self>, blocks: u64) -> PendingCharge {
+        self.count(&mut locked(&self.pending), blocks)
+    }
+
+    fn count(self: &Arc<Self>, pending: &mut Pending, blocks: u64) -> PendingCharge {
         pending.objects += 1;
         pending.blocks += blocks;
-        Ok(PendingCharge { share: Arc::clone(self), blocks })
+        PendingCharge { share: Arc::clone(self), blocks }
+    }
+
+    /// Charges room for the result of a program: at most `free` blocks, and a part of the remaining room, so that every
+    /// further program gets some.
+    pub(super) fn charge_room(self: &Arc<Self>, free: u64) -> RoomCharge {
+        let mut pending = locked(&self.pending);
+        let blocks = free.min((self.limits.room - pending.room) / ROOM_PART);
+        pending.room += blocks;
+        RoomCharge { share: Arc::clone(self), blocks }
     }
 }
 
@@ -113,6 +178,19 @@ impl Drop for PendingCharge {
     }
 }
 
+/// Room for the result of a program that is charged to an account; dropped, it is not any more.
+#[derive(Debug)]
+pub(super) struct RoomCharge {
+    share: Arc<Share>,
+    pub(super) blocks: u64,
+}
+
+impl Drop for RoomCharge {
+    fn drop(&mut self) {
+        locked(&self.share.pending).room -= self.blocks;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +198,8 @@ mod tests {
     fn account(name: &str) -> Account {
         Account::Host(name.into())
     }
+
+    const HALF_OF_DATA: u64 = 1 << 18;
 
     fn shares() -> Shares {
         Shares::new(&BlockSpaceConfig {
@@ -133,8 +213,9 @@ mod tests {
     fn one_object_always_fits_and_more_within_the_share() {
         let shares = shares();
         let one = shares.of(&account("one"));
-        let large = one.charge(1000, None).expect("the first object");
-        assert!(one.charge(1, None).is_err_and(|what| what.contains("1 objects of 1000 blocks")));
+        assert!(one.charge(HALF_OF_DATA + 1, None).is_err_and(|what| what.contains("262145 blocks")));
+        let large = one.charge(HALF_OF_DATA, None).expect("the first object");
+        assert!(one.charge(1, None).is_err_and(|what| what.contains("1 objects of 262144 blocks")));
         drop(large);
         let held: Vec<_> = [40, 40, 20].map(|blocks| one.charge(blocks, None).expect("room")).into();
         assert!(one.charge(0, None).is_err(), "three objects");
@@ -142,6 +223,30 @@ mod tests {
         drop((held, replaced));
         assert_eq!(*locked(&one.pending), Pending::default());
         assert!(shares.of(&account("two")).charge(1000, None).is_ok());
+    }
+
+    #[test]
+    fn recovered_objects_are_charged_whatever_the_share_is() {
+        let shares = shares();
+        let one = shares.of(&account("one"));
+        let recovered: Vec<_> = (0..5).map(|_| one.charge_recovered(80)).collect();
+        assert!(one.charge(1, None).is_err_and(|what| what.contains("5 objects of 400 blocks")));
+        drop(recovered);
+        assert!(one.charge(1, None).is_ok());
+    }
+
+    #[test]
+    fn every_program_gets_a_part_of_the_room_that_remains() {
+        let shares = shares();
+        let one = shares.of(&account("one"));
+        let held: Vec<_> = (0..3).map(|_| one.charge_room(1000)).collect();
+        assert_eq!(held.iter().map(|charge| charge.blocks).collect::<Vec<_>>(), [6, 5, 4]);
+        assert_eq!((one.charge_room(2).blocks, shares.unshared_room(1000)), (2, 6));
+        let many: Vec<_> = (0..100).map(|_| one.charge_room(1000)).collect();
+        assert!(locked(&one.pending).room <= 50 && many.iter().all(|charge| charge.blocks <= 4));
+        assert_eq!(shares.of(&account("two")).charge_room(1000).blocks, 6);
+        drop((held, many));
+        assert_eq!(*locked(&one.pending), Pending::default());
     }
 
     #[test]

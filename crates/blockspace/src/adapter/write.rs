@@ -5,8 +5,8 @@ use super::{
     complete::Completion,
     coverage::Extra,
     crowded,
-    locks::Ranges,
     origin::{Origin, Use},
+    ranges::Ranges,
     status,
 };
 use crate::volume::{BLOCK_BYTES, Operation};
@@ -77,7 +77,7 @@ impl BlockSpace {
         // Plain blocks, the common case, are handed to the volume at once.
         if !origin.is_bounded(Use::Change)
             && !self.names_objects(lba, &data)
-            && let Some(guard) = self.changes.try_shared(range.clone())
+            && let Some(guard) = self.changes.try_shared(origin.party(), range.clone())
             && self.index().is_plain(&range)
             && let Ok(permit) = Arc::clone(&self.staging).try_acquire_many_owned(self.permits(data.len()))
         {
@@ -123,7 +123,7 @@ impl BlockSpace {
         if self.names_objects(lba, &data) {
             return self.restructure(origin, Edit::Write { lba, data }).await;
         }
-        let mut guard = crowded(self.changes.shared(range.clone()).await)?;
+        let mut guard = crowded(self.changes.shared(origin.party(), range.clone()).await)?;
         if self.index().any_named(&range) {
             drop(guard);
             return self.restructure(origin, Edit::Write { lba, data }).await;
@@ -140,7 +140,7 @@ impl BlockSpace {
         {
             drop(guard);
             let whole = Self::whole(self.half, *first, declared.blocks);
-            if let Some(held) = self.changes.try_exclusive(whole)
+            if let Some(held) = self.changes.try_completing(origin.party(), whole)
                 && self.index().is_declared(*first, declared)
             {
                 let outcome = match self.complete(origin, *first, declared, Some(&extra)).await {
@@ -165,7 +165,7 @@ impl BlockSpace {
                 let settled = self.settle(origin, &range.into()).await;
                 return outcome.and(settled);
             }
-            guard = crowded(self.changes.shared(range.clone()).await)?;
+            guard = crowded(self.changes.shared(origin.party(), range.clone()).await)?;
             if self.index().any_named(&range) {
                 drop(guard);
                 return self.restructure(origin, Edit::Write { lba, data: extra.data }).await;
@@ -240,19 +240,26 @@ impl BlockSpace {
         });
         let (space, by) = (Arc::clone(&self), Arc::clone(origin));
         self.detached(origin, async move {
-            // Plain blocks hold zeros by holding nothing.
-            let [range] = &kept[..] else { return space.restructure(&by, Edit::Erase { ranges: kept, how }).await };
-            let guard = crowded(space.changes.shared(range.clone()).await)?;
-            if space.index().any_in(range) {
-                let ranges = range.clone().into();
-                drop(guard);
-                let outcome = space.restructure(&by, Edit::Erase { ranges: kept, how }).await;
-                return space.settle_after(&by, &ranges, outcome).await;
-            }
-            let unmap = Operation::Unmap { lba: range.start, blocks: range.end - range.start };
-            let done = space.submit(vec![unmap], guard);
-            space.durable(done).await
+            let edit = Edit::Erase { ranges: kept, how };
+            let ranges = edit.ranges().coarse();
+            let outcome = space.erase_once(&by, edit).await;
+            space.settle_after(&by, &ranges, outcome).await
         })
+    }
+
+    async fn erase_once(self: &Arc<Self>, origin: &Arc<Origin>, edit: Edit) -> Outcome {
+        let ranges = edit.ranges();
+        // Before it waits and has others wait for it.
+        origin.ranges(Use::Change, &self.device, &self.index(), &ranges)?;
+        let guard = crowded(self.changes.shared(origin.party(), ranges.clone()).await)?;
+        if ranges.iter().any(|range| self.index().any_in(range)) {
+            drop(guard);
+            return self.restructure(origin, edit).await;
+        }
+        // Plain blocks hold zeros by holding nothing.
+        let blocks = ranges.iter().filter(|range| !range.is_empty());
+        let unmap = |range: &Range<u64>| Operation::Unmap { lba: range.start, blocks: range.end - range.start };
+        self.durable(self.submit(blocks.map(unmap).collect(), guard)).await
     }
 }
 

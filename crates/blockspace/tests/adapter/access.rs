@@ -12,7 +12,7 @@ use ciphermill_blockspace::{
     },
 };
 use ciphermill_device::WriteOptions;
-use ciphermill_nvme::{Caller, CommandError, Host};
+use ciphermill_nvme::{Caller, CommandError, Host, Namespace};
 use std::sync::Arc;
 
 pub(crate) const OWNER_ONLY: Rights = Rights { read: true, write: true, program: true, owner_only: true };
@@ -124,6 +124,27 @@ fn an_owner_only_host_sees_and_changes_its_own_objects() {
     bench.put(0, checked("1:0:1", &his), &his);
     by(&mut bench, "alice", |bench| bench.put(0, checked("1:0:1", &hers), &hers));
     by(&mut bench, "bob", |bench| assert!(is_denied(delete(bench, "1:0:1"))));
+}
+
+/// A command without the right to change an object waits for no program, and has no other command wait for it.
+#[test]
+fn a_denied_command_is_denied_at_once() {
+    let mut bench = bench(&[("alice", OWNER_ONLY)]);
+    let code = program("homsub 4:1:1, 4:1:1\nreturn 4:1:1");
+    bench.put(100, checked("0:1:0", &code), &code);
+    bench.declare(20, metadata("4:1:1", 8));
+    let held = bench.hold();
+    let computing = bench.runtime.spawn(bench.begin_write(20, padded(&words(&[7]))).wait());
+    bench.await_runs(1);
+    by(&mut bench, "alice", |bench| {
+        let space = || Arc::clone(&bench.space);
+        assert!(is_denied(bench.at_once(space().deallocate(&bench.host, std::iter::once(0..HALF).collect()))));
+        assert!(is_denied(bench.at_once(space().deallocate(&bench.host, vec![0..1, 20..21, 30..31]))));
+        let named = metadata("1:0:1", 8).encode().to_vec();
+        assert!(is_denied(bench.at_once(bench.begin_write(HALF + 20, named))));
+    });
+    drop(held);
+    bench.runtime.block_on(computing).expect("no panic").expect("computed");
 }
 
 #[test]

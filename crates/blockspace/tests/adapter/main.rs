@@ -14,6 +14,7 @@ mod programs;
 mod random;
 mod reads;
 mod shares;
+mod stalls;
 mod stored;
 mod support;
 mod tfhe;

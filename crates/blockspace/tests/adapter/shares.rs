@@ -8,7 +8,10 @@ use ciphermill_blockspace::{
 };
 use ciphermill_nvme::{Account, Caller, CommandError, Host, Namespace};
 use ciphermill_program::Metadata;
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 fn reserve(bench: &Bench, metadata: Metadata) -> Result<Reserved, CommandError> {
     let reserved = bench.vendor(OPCODE_RESERVE, Reserve(metadata).dwords(), 4096)?;
@@ -54,7 +57,9 @@ fn reserve_all_of(bench: &Bench, key: &str, size: usize) -> usize {
 fn one_object_may_be_larger_than_the_share() {
     let bench = Bench::new();
     let size = HALF as usize / 2 * BLOCK;
-    reserve(&bench, metadata("1:0:1", size)).expect("as large as there is room for");
+    let error = reserve(&bench, metadata("1:0:1", size + 1)).expect_err("more than half of the data half");
+    assert!(error.status.is(TOO_MANY_OBJECTS) && error.detail.contains("16385 blocks"), "{error}");
+    reserve(&bench, metadata("1:0:1", size)).expect("half of the data half");
     assert!(reserve(&bench, metadata("1:0:2", BLOCK)).is_err_and(|error| error.status.is(TOO_MANY_OBJECTS)));
 }
 
@@ -91,6 +96,50 @@ fn hosts_of_one_account_have_one_share() {
     assert_eq!(reserved, 76 / 4);
 }
 
+#[test]
+fn recovered_declarations_count_for_the_host_that_made_them() {
+    let bench = Bench::new();
+    let size = HALF as usize / 76 * BLOCK;
+    assert_eq!(reserve_all(&bench, size).len(), 76 / 4);
+    let mut bench = bench.reopened(BlockSpaceConfig::new(LOG2));
+    assert_eq!(reserve_all_of(&bench, "1:1", size), 0, "its share is used up");
+    let one = std::mem::replace(&mut bench.host, host("two"));
+    assert_eq!(reserve_all_of(&bench, "1:2", size), 76 / 4);
+    bench.host = one;
+    bench.deallocate(HALF..HALF + 1).expect("the first reservation is given up");
+    assert_eq!(reserve_all_of(&bench, "1:3", size), 1);
+}
+
+/// The room that running programs may need for longer results leaves addresses to others.
+#[test]
+fn one_host_s_programs_leave_room_to_others() {
+    let mut bench = Bench::new();
+    let places = [0u64, 8000, 16_000, 24_000];
+    for (key, place) in places.iter().enumerate() {
+        let code = slow_program(key as u64);
+        bench.put(place + 100, checked(&format!("0:{key}:0"), &code), &code);
+        bench.declare(place + 101, metadata(&format!("4:{key}:1"), 16));
+    }
+    let held = bench.hold();
+    let begin = |place: &u64| bench.runtime.spawn(bench.begin_write(place + 101, padded(&words(&[1, 2]))).wait());
+    let begun: Vec<_> = places.iter().map(begin).collect();
+    bench.await_runs(1);
+    // As many run at a time as there are processors. The others wait in the device and have their room, too.
+    std::thread::sleep(Duration::from_millis(200));
+    bench.host = host("two");
+    for (key, place) in places.iter().enumerate() {
+        let declared = checked(&format!("1:{key}:7"), &[1]).encode().to_vec();
+        bench.at_once(bench.begin_write(HALF + place + 1000, declared)).expect("declared");
+    }
+    let large = Reserve(metadata("1:0:8", 6000 * BLOCK)).dwords();
+    bench.at_once(bench.begin_vendor(OPCODE_RESERVE, large, 4096)).expect("reserved");
+    assert!(begun.iter().all(|answer| !answer.is_finished()));
+    drop(held);
+    for answer in begun {
+        bench.runtime.block_on(answer).expect("no panic").expect("computed");
+    }
+}
+
 /// A host with long programs leaves threads of the device to others.
 #[test]
 fn one_host_s_programs_leave_jobs_to_others() {
@@ -112,7 +161,7 @@ fn one_host_s_programs_leave_jobs_to_others() {
     }
     bench.host = host("two");
     // It would wait for ever if all four jobs were taken: nothing ends them before it is done.
-    bench.put(500, checked("1:0:9", &[7; 100]), &[7; 100]);
+    bench.put(5000, checked("1:0:9", &[7; 100]), &[7; 100]);
     bench.toy.held.store(false, Ordering::SeqCst);
     for answer in begun {
         bench.runtime.block_on(answer).expect("no panic").expect("computed");

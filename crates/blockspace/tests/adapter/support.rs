@@ -17,6 +17,7 @@ use ciphermill_program::{Bindings, Metadata, VrId, assemble};
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
 };
 use tokio::runtime::Runtime;
 pub(crate) use toy::Toy;
@@ -25,6 +26,9 @@ pub(crate) const BLOCK: usize = 4096;
 /// 2^16 blocks, so that the metadata blocks begin at 32,768.
 pub(crate) const LOG2: u32 = 16;
 pub(crate) const HALF: u64 = 1 << (LOG2 - 1);
+
+/// Far longer than any command here takes.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Whether the tests must do the full counts that other pages state; they print the counts that they reached.
 pub(crate) fn evidence() -> bool {
@@ -102,6 +106,27 @@ impl Bench {
 
     pub(crate) fn wait<T: Send + 'static>(&self, answer: Answer<T>) -> Result<T, CommandError> {
         self.runtime.block_on(answer.wait())
+    }
+
+    /// The outcome of a command that nothing may keep from finishing now.
+    pub(crate) fn at_once<T: Send + 'static>(&self, answer: Answer<T>) -> Result<T, CommandError> {
+        let outcome = async { tokio::time::timeout(PATIENCE, answer.wait()).await };
+        self.runtime.block_on(outcome).expect("another host's program keeps it waiting")
+    }
+
+    /// Holds programs that compute a difference until the guard is dropped: a failing test too is to end.
+    pub(crate) fn hold(&self) -> Held {
+        self.toy.held.store(true, Ordering::SeqCst);
+        Held(Arc::clone(&self.toy))
+    }
+
+    /// Waits until this many programs have begun.
+    pub(crate) fn await_runs(&self, runs: u64) {
+        let begun = Instant::now();
+        while self.runs() < runs {
+            assert!(begun.elapsed() < PATIENCE, "the program never ran");
+            std::thread::yield_now();
+        }
     }
 
     fn namespace(&self) -> Arc<BlockSpace> {
@@ -239,6 +264,15 @@ impl Dice {
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % bound
+    }
+}
+
+/// Programs are held.
+pub(crate) struct Held(Arc<Toy>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.held.store(false, Ordering::SeqCst);
     }
 }
 

@@ -14,7 +14,7 @@ use ciphermill_device::StoreFiles;
 use ciphermill_nvme::{CommandError, Namespace, Status};
 use ciphermill_program::Metadata;
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -257,14 +257,15 @@ fn open_objects_are_bounded_and_belong_to_their_host() {
 
 #[test]
 fn a_reservation_waits_for_room_that_a_running_program_may_need() {
-    let bench = Bench::new();
+    // All that follows the object may be needed.
+    let bench = Bench::with(BlockSpaceConfig { pending_blocks_of_host: 16 * HALF, ..BlockSpaceConfig::new(LOG2) });
     let code = program("homsub 4:0:3, 4:0:3\nreturn 4:0:3");
     bench.put(1, metadata("0:0:0", code.len()), &code);
     bench.declare(20, support_metadata("4:0:3", 16));
     // All below is taken.
     bench.write(2, pattern(18 * BLOCK, 1));
     bench.write(0, pattern(BLOCK, 1));
-    bench.toy.held.store(true, Ordering::SeqCst);
+    let held = bench.hold();
     let computing = bench.runtime.spawn(bench.begin_write(20, padded(&words(&[1, 2]))).wait());
     let begun = Instant::now();
     while bench.runs() < 1 {
@@ -275,7 +276,7 @@ fn a_reservation_waits_for_room_that_a_running_program_may_need() {
     let reserving = bench.runtime.spawn(bench.begin_vendor(OPCODE_RESERVE, dwords, 4096).wait());
     std::thread::sleep(Duration::from_millis(50));
     assert!(!reserving.is_finished());
-    bench.toy.held.store(false, Ordering::SeqCst);
+    drop(held);
     bench.runtime.block_on(computing).expect("no panic").expect("computed");
     let bytes = bench.runtime.block_on(reserving).expect("no panic").expect("room");
     assert_eq!(Reserved::decode(&bytes), Ok(Reserved { lba: 21, blocks: 2 }));
