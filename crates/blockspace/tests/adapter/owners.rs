@@ -7,8 +7,9 @@ use ciphermill_blockspace::{
     vendor::{OPCODE_OPEN, OpenMode, OpenObject, Opened},
     volume::{Volume, VolumeConfig, VolumeFiles},
 };
-use ciphermill_nvme::CommandError;
+use ciphermill_nvme::{CommandError, Namespace};
 use ciphermill_program::Metadata;
+use std::{sync::Arc, time::Duration};
 
 const SECRET: [u64; 3] = [41, 42, 43];
 
@@ -184,4 +185,59 @@ fn a_host_that_may_only_read_disarms_nothing() {
     assert!(!bench.record(10).expect("metadata").armed);
     bench.declare(10, Metadata { one_shot: false, ..once });
     by(&mut bench, "reader", |bench| assert_eq!(bench.read(10, 1)[..24], tripled, "nothing to disarm"));
+}
+
+/// A result may have more blocks than its object. They are the owner's too, for as long as they are kept.
+#[test]
+fn the_tail_of_a_result_is_its_owner_s() {
+    let mut bench = bench(&[("alice", OWNER_ONLY), ("bob", OWNER_ONLY)]);
+    let code = program("homintmult 3:7:3, -3\nreturn 3:7:3");
+    let operand = pattern(BLOCK, 1);
+    by(&mut bench, "alice", |bench| {
+        bench.put(100, checked("0:7:0", &code), &code);
+        bench.put(0, armed("3:7:3", BLOCK), &operand);
+        assert_eq!(bench.read(0, 1), operand);
+    });
+    by(&mut bench, "bob", |bench| {
+        assert_eq!(bench.read(1, 20), vec![0; 20 * BLOCK], "plain blocks for anybody else");
+    });
+    by(&mut bench, "alice", |bench| assert_eq!(bench.read(1, 2), operand.repeat(2)));
+    assert_eq!(bench.runs(), 1, "nobody else has used up the result");
+}
+
+/// A read waits for its turn in the device. Meanwhile another host replaces the object.
+#[test]
+fn a_read_that_waited_gives_nobody_another_s_object() {
+    let config = BlockSpaceConfig {
+        device_jobs: 4,
+        device_jobs_of_host: 1,
+        access: bench_access(&[("bob", OWNER_ONLY)]),
+        ..BlockSpaceConfig::new(LOG2)
+    };
+    let mut bench = Bench::with(config);
+    for (first, key, code) in
+        [(100, 1, "homsub 4:1:1, 4:1:1\nreturn 4:1:1"), (101, 2, "homintmult 3:2:1, 3\nreturn 3:2:1")]
+    {
+        let code = program(code);
+        by(&mut bench, "bob", |bench| bench.put(first, checked(&format!("0:{key}:0"), &code), &code));
+    }
+    let held = bench.hold();
+    let (computing, reading, opening) = by(&mut bench, "bob", |bench| {
+        bench.put(30, armed("3:2:1", 8), &words(&[1]));
+        bench.declare(20, metadata("4:1:1", 8));
+        let computing = bench.runtime.spawn(bench.begin_write(20, padded(&words(&[7]))).wait());
+        bench.await_runs(1);
+        let reading = bench.runtime.spawn(Arc::clone(&bench.space).read(&bench.host, 30, 1).wait());
+        let open = OpenObject { id: register("3:2:1"), mode: OpenMode::Compute }.dwords();
+        (computing, reading, bench.runtime.spawn(bench.begin_vendor(OPCODE_OPEN, open, 8192).wait()))
+    });
+    std::thread::sleep(Duration::from_millis(100));
+    delete(&bench, "3:2:1").expect("deleted");
+    bench.put(30, armed("3:2:1", 8), &words(&[1000]));
+    assert!(!reading.is_finished() && !opening.is_finished(), "they wait for their turn");
+    drop(held);
+    bench.runtime.block_on(computing).expect("no panic").expect("computed");
+    assert!(is_denied(bench.runtime.block_on(reading).expect("no panic")));
+    assert!(is_denied(bench.runtime.block_on(opening).expect("no panic")));
+    assert_eq!(bench.read(30, 1), padded(&words(&[3000])));
 }
