@@ -43,7 +43,8 @@ pub enum Account {
 
 impl Account {
     /// The account of a source address. All addresses of the loopback interface count as one, and so do the addresses of
-    /// one IPv6 network of 64 bits: a host that has one of them can take the others.
+    /// one IPv6 network of 64 bits: a host that has one of them can take the others. The name of a host is not a part of
+    /// it, also on the loopback interface: a process that invents names would have a share for each of them.
     #[must_use]
     pub fn source(address: IpAddr) -> Self {
         use std::net::{Ipv4Addr, Ipv6Addr};

@@ -307,6 +307,12 @@ impl Server {
         if settings.hosts == HostAccess::List(std::collections::BTreeSet::new()) {
             tracing::warn!("no host is allowed to connect; name them with --allow-host");
         }
+        if settings.hosts == HostAccess::Any {
+            tracing::warn!(
+                "`--allow-host any`: all hosts of this machine have one share of every resource, and one of them can use \
+                 it up; name the hosts to give each its own"
+            );
+        }
         Ok(Self {
             _admin: admin,
             _scrubber: scrubber.transpose()?,
