@@ -19,7 +19,6 @@ use ciphermill_storage::{
 use std::{
     collections::{BTreeMap, HashMap},
     fs::File,
-    io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::{
@@ -132,7 +131,7 @@ impl Volume {
     /// ```
     pub fn open_directory(path: &Path, config: VolumeConfig) -> Result<Self, VolumeError> {
         let refused = |source| VolumeError::Directory { path: path.to_owned(), source: Arc::new(source) };
-        create_directory(path).map_err(refused)?;
+        storage::create_durable_directory(path).map_err(refused)?;
         let lock = storage::lock_file(&path.join("blocks.lock")).map_err(refused)?;
         let lock = lock.ok_or_else(|| VolumeError::AlreadyOpen { path: path.to_owned() })?;
         let files = VolumeFiles::in_directory(path)?;
@@ -252,22 +251,6 @@ impl Volume {
         })?;
         Ok(Self { inner: Arc::new(Inner { shared, writer: Mutex::new(Some(writer)) }) })
     }
-}
-
-/// Makes a directory and those above it that are missing, each durably named in the one above it.
-fn create_directory(path: &Path) -> io::Result<()> {
-    let missing = path.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.is_dir()).count();
-    storage::create_private_directory(path)?;
-    // One that is there already may have been made a moment ago by a process that was killed before its sync.
-    for (index, made) in path.ancestors().take(missing.max(1)).enumerate() {
-        let above = made.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
-        let synced = above.map_or(Ok(()), |above| File::open(above)?.sync_all());
-        // Above it may be what this process must not read; then whoever made it had to see to that.
-        if index < missing {
-            synced?;
-        }
-    }
-    Ok(())
 }
 
 fn fresh_id() -> Result<[u8; 16], VolumeError> {

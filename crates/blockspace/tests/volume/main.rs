@@ -6,6 +6,8 @@ mod damage;
 mod faults;
 mod model;
 mod place;
+#[path = "../../../device/tests/support/place.rs"]
+mod place_support;
 mod relief;
 mod snapshot;
 mod speed;

@@ -1,31 +1,28 @@
 //! A volume whose files are deleted, moved or replaced under it stops acknowledging for good; rights and links of its files.
 
+use crate::place_support::{Displacement, displacements, link_is_refused};
 use crate::{faults::write, support::*};
 use ciphermill_blockspace::volume::{BLOCK_BYTES, Volume, VolumeError};
 use ciphermill_storage::StorageError;
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt, symlink},
-    path::Path,
-};
+use std::{fs, os::unix::fs::PermissionsExt};
 
 const FILES: [&str; 2] = ["blocks", "blocks.redb"];
 
 /// Writes two blocks, does something to the files, and checks that no later change is acknowledged, even when all is put
 /// back.
-fn stops_for_good(what: &str, change_files: impl Fn(&Path), back: impl Fn(&Path)) {
+fn stops_for_good(Displacement { what, make, undo }: &Displacement) {
     let directory = tempfile::tempdir().expect("a directory");
     let place = directory.path().join("s");
     fs::create_dir(&place).expect("room");
     fs::set_permissions(&place, fs::Permissions::from_mode(0o700)).expect("ours");
     let volume = Volume::open_directory(&place, tiny()).expect("a volume");
     write(&volume, 1, 10, &[1, 2]).expect("durable");
-    change_files(&place);
+    make(&place);
     let error = write(&volume, 1, 20, &[3]).expect_err(what);
     assert!(matches!(error, VolumeError::Storage(StorageError::Gone { .. })), "{what}: {error}");
     assert!(error.to_string().contains("put it back"), "{error}");
     assert!(volume.is_failed(), "{what}");
-    back(&place);
+    undo(&place);
     for step in [Step::Write(10, vec![4]), Step::Unmap(10, 1), Step::SetLabel(10, vec![1])] {
         let outcome = volume.commit(change(1, &[step]));
         assert!(matches!(outcome, Err(VolumeError::Failed)), "{what}: {outcome:?}");
@@ -37,38 +34,7 @@ fn stops_for_good(what: &str, change_files: impl Fn(&Path), back: impl Fn(&Path)
 
 #[test]
 fn a_volume_that_is_no_longer_in_its_place_stops_acknowledging() {
-    let aside = |place: &Path| place.with_file_name("aside");
-    stops_for_good(
-        "the directory is moved",
-        |place| fs::rename(place, aside(place)).expect("moved"),
-        |place| fs::rename(aside(place), place).expect("moved back"),
-    );
-    stops_for_good("the directory is deleted", |place| fs::remove_dir_all(place).expect("deleted"), |_| ());
-    for name in FILES {
-        let file = move |place: &Path| place.join(name);
-        stops_for_good(
-            name,
-            |place| fs::rename(file(place), aside(place)).expect("moved"),
-            |place| fs::rename(aside(place), file(place)).expect("moved back"),
-        );
-        stops_for_good(name, |place| fs::remove_file(file(place)).expect("deleted"), |_| ());
-        stops_for_good(
-            name,
-            |place| {
-                fs::copy(file(place), aside(place)).expect("a copy");
-                fs::rename(aside(place), file(place)).expect("replaced by an equal file");
-            },
-            |_| (),
-        );
-        stops_for_good(
-            name,
-            |place| {
-                fs::rename(file(place), aside(place)).expect("moved");
-                symlink(aside(place), file(place)).expect("a link to it");
-            },
-            |_| (),
-        );
-    }
+    displacements(&FILES).iter().for_each(stops_for_good);
 }
 
 #[test]
@@ -87,17 +53,12 @@ fn files_that_others_may_read_are_tightened_and_links_are_refused() {
     let place = directory.path();
     drop(Volume::open_directory(place, tiny()).expect("a volume"));
     for name in FILES {
-        let (file, aside) = (place.join(name), place.join("aside"));
+        let file = place.join(name);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).expect("ours");
         drop(Volume::open_directory(place, tiny()).expect("a volume"));
         assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600, "{name}");
-        fs::rename(&file, &aside).expect("moved");
-        let before = fs::read(&aside).expect("a file");
-        symlink(&aside, &file).expect("a link");
-        let error = Volume::open_directory(place, tiny()).expect_err("a link").to_string();
-        assert!(error.contains("symbolic link"), "{name}: {error}");
-        assert!(fs::read(&aside).expect("a file") == before, "{name}");
-        fs::remove_file(&file).expect("removed");
-        fs::rename(&aside, &file).expect("moved back");
+        link_is_refused(&file, &place.join("aside"), || {
+            Volume::open_directory(place, tiny()).expect_err("a link").to_string()
+        });
     }
 }

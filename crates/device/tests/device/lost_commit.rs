@@ -298,11 +298,17 @@ fn no_power_cut_makes_a_store_look_damaged_and_damage_after_it_loses_no_acknowle
     assert!(damages > 500 && repaired > 50, "{damages} damages, {repaired} repaired");
 }
 
-#[test]
-fn a_lost_commit_is_named_and_neither_file_is_changed() {
+/// A store with one space, and its files.
+fn new_store() -> (StoreFiles, Store) {
     let files = StoreFiles::in_memory();
     let store = Store::open(files.clone()).expect("a new store");
     store.set_space(SPACE, LIMITS).expect("a space");
+    (files, store)
+}
+
+#[test]
+fn a_lost_commit_is_named_and_neither_file_is_changed() {
+    let (files, store) = new_store();
     write(&store, 1, &value(1, 40));
     let earlier = Images::of(&files);
     write(&store, 2, &value(2, 40));
@@ -318,14 +324,10 @@ fn a_lost_commit_is_named_and_neither_file_is_changed() {
 
 #[test]
 fn a_log_of_another_store_is_not_believed() {
-    let foreign = StoreFiles::in_memory();
-    let other = Store::open(foreign.clone()).expect("a new store");
-    other.set_space(SPACE, LIMITS).expect("a space");
+    let (foreign, other) = new_store();
     (0..40).for_each(|data| write(&other, data, &value(9, 40)));
     drop(other);
-    let files = StoreFiles::in_memory();
-    let store = Store::open(files.clone()).expect("a new store");
-    store.set_space(SPACE, LIMITS).expect("a space");
+    let (files, store) = new_store();
     write(&store, 1, &value(1, 40));
     drop(store);
     let mut images = Images { log: Images::of(&foreign).log, ..Images::of(&files) };
@@ -343,9 +345,7 @@ fn a_log_of_another_store_is_not_believed() {
 
 #[test]
 fn a_log_without_its_last_frames_is_reported() {
-    let files = StoreFiles::in_memory();
-    let store = Store::open(files.clone()).expect("a new store");
-    store.set_space(SPACE, LIMITS).expect("a space");
+    let (files, store) = new_store();
     write(&store, 1, &value(1, 40));
     let earlier = Images::of(&files);
     // Only the bound of the table shows a deletion.

@@ -11,6 +11,8 @@ mod owners;
 mod pages;
 mod paging;
 mod place;
+#[path = "../support/place.rs"]
+mod place_support;
 mod results;
 mod salvage;
 mod semantics;

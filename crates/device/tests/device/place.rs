@@ -1,16 +1,13 @@
 //! A store whose files are deleted, moved or replaced under it stops acknowledging for good; rights and links of its files.
 
+use crate::place_support::{Displacement, displacements, link_is_refused};
 use crate::support::*;
 use ciphermill_device::{
     ObjectFlags, SpaceId, StoreError,
     storage::StorageError,
     store::{ObjectKey, Store},
 };
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt, symlink},
-    path::Path,
-};
+use std::{fs, os::unix::fs::PermissionsExt};
 
 fn key(data: u32) -> ObjectKey {
     ObjectKey { space: SpaceId::EMBEDDED, id: vr(1, 0, data) }
@@ -29,18 +26,18 @@ fn read(store: &Store, data: u32) -> Vec<u8> {
 
 /// Stores two objects, does something to the files, and checks that no later change is acknowledged, even when all is put
 /// back.
-fn stops_for_good(what: &str, change: impl Fn(&Path), back: impl Fn(&Path)) {
+fn stops_for_good(Displacement { what, make, undo }: &Displacement) {
     let directory = tempfile::tempdir().expect("a directory");
     let place = directory.path().join("s");
     let (store, _swap) = Store::open_directory(&place).expect("a store");
     write(&store, 1, 10).expect("durable");
     write(&store, 2, 5000).expect("durable");
-    change(&place);
+    make(&place);
     let error = write(&store, 3, 10).expect_err(what);
     assert!(matches!(error, StoreError::Storage(StorageError::Gone { .. })), "{what}: {error}");
     assert!(error.to_string().contains("put it back"), "{error}");
     assert!(store.has_failed(), "{what}");
-    back(&place);
+    undo(&place);
     for outcome in [write(&store, 1, 10), store.delete(key(1)), store.set_flags(key(1), ObjectFlags::ARMED)] {
         assert!(matches!(outcome, Err(StoreError::Failed)), "{what}: {outcome:?}");
     }
@@ -49,38 +46,7 @@ fn stops_for_good(what: &str, change: impl Fn(&Path), back: impl Fn(&Path)) {
 
 #[test]
 fn a_store_that_is_no_longer_in_its_place_stops_acknowledging() {
-    let aside = |place: &Path| place.with_file_name("aside");
-    stops_for_good(
-        "the directory is moved",
-        |place| fs::rename(place, aside(place)).expect("moved"),
-        |place| fs::rename(aside(place), place).expect("moved back"),
-    );
-    stops_for_good("the directory is deleted", |place| fs::remove_dir_all(place).expect("deleted"), |_| ());
-    for name in ["data", "objects.redb", "log"] {
-        let file = move |place: &Path| place.join(name);
-        stops_for_good(
-            name,
-            |place| fs::rename(file(place), aside(place)).expect("moved"),
-            |place| fs::rename(aside(place), file(place)).expect("moved back"),
-        );
-        stops_for_good(name, |place| fs::remove_file(file(place)).expect("deleted"), |_| ());
-        stops_for_good(
-            name,
-            |place| {
-                fs::copy(file(place), aside(place)).expect("a copy");
-                fs::rename(aside(place), file(place)).expect("replaced by an equal file");
-            },
-            |_| (),
-        );
-        stops_for_good(
-            name,
-            |place| {
-                fs::rename(file(place), aside(place)).expect("moved");
-                symlink(aside(place), file(place)).expect("a link to it");
-            },
-            |_| (),
-        );
-    }
+    displacements(&["data", "objects.redb", "log"]).iter().for_each(stops_for_good);
 }
 
 #[test]
@@ -107,15 +73,9 @@ fn files_that_others_may_read_are_tightened_and_links_are_refused() {
     names.into_iter().for_each(|name| assert_eq!(mode(name), 0o600, "{name}"));
 
     for name in names {
-        let (file, aside) = (place.join(name), directory.path().join("aside"));
-        fs::rename(&file, &aside).expect("moved");
-        let before = fs::read(&aside).expect("a file");
-        symlink(&aside, &file).expect("a link");
-        let error = Store::open_directory(&place).expect_err("a link").to_string();
-        assert!(error.contains("symbolic link"), "{name}: {error}");
-        assert!(fs::read(&aside).expect("a file") == before, "{name}");
-        fs::remove_file(&file).expect("removed");
-        fs::rename(&aside, &file).expect("moved back");
+        link_is_refused(&place.join(name), &directory.path().join("aside"), || {
+            Store::open_directory(&place).expect_err("a link").to_string()
+        });
     }
     drop(Store::open_directory(&place).expect("a store"));
 }
