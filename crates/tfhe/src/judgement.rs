@@ -78,17 +78,12 @@ impl ParameterSet {
         raised.at_least(computed(variance))
     }
 
-    /// Bounds with the variance of a bootstrap's result, by the noisier back end, and no range.
+    /// Bounds with the variance of a bootstrap's result, and no range.
     fn bootstrapped(&self, choice: KeyOrder) -> Bounds {
-        Bounds::UNSTATED.at_least(self.bootstrapped_variance(choice))
+        Bounds::UNSTATED.at_least(self.bootstrapped_noise(NoiseName::of(&"any"), choice).variance())
     }
 
-    fn bootstrapped_variance(&self, choice: KeyOrder) -> f64 {
-        let variance = noise::bootstrap_variance(self, choice, Backend::Fft);
-        variance.max(noise::fresh_variance(self, choice))
-    }
-
-    /// The noise of a bootstrap's result named `name`. It depends on no other noise, except that all results of the small
+    /// The noise of a bootstrap's result named `name`, by the noisier back end. It depends on no other noise, except that all results of the small
     /// order share the bias of the key switch.
     ///
     /// # Example
@@ -100,7 +95,7 @@ impl ParameterSet {
     /// ```
     #[must_use]
     pub fn bootstrapped_noise(&self, name: NoiseName, choice: KeyOrder) -> NoiseSum {
-        let variance = self.bootstrapped_variance(choice);
+        let variance = noise::bootstrap_variance(self, choice, Backend::Fft).max(noise::fresh_variance(self, choice));
         match choice {
             KeyOrder::Big => NoiseSum::independent(name, variance),
             KeyOrder::Small => {
@@ -128,12 +123,10 @@ impl ParameterSet {
     pub fn stated_noise(&self, name: NoiseName, variance: f64, choice: KeyOrder) -> NoiseSum {
         let fresh = noise::fresh_variance(self, choice);
         if variance <= fresh {
-            NoiseSum::independent(name, fresh)
-        } else if variance == self.bootstrapped_variance(choice) {
-            self.bootstrapped_noise(name, choice)
-        } else {
-            NoiseSum::dependent(name, variance)
+            return NoiseSum::independent(name, fresh);
         }
+        let bootstrapped = self.bootstrapped_noise(name, choice);
+        if variance == bootstrapped.variance() { bootstrapped } else { NoiseSum::dependent(name, variance) }
     }
 
     /// log2 of the probability that a bootstrap of a ciphertext with this variance looks up another message than its own
@@ -236,6 +229,19 @@ mod tests {
         assert_eq!(set.log2_p_lookup(&range(4096), 0.0, KeyOrder::Small), 0.0);
         assert_eq!(set.log2_p_lookup(&range(4), f64::INFINITY, KeyOrder::Small), 0.0);
         assert_eq!(log2_p_output(&range(4), 0.0), f64::NEG_INFINITY);
+    }
+
+    /// In both orders: the small one has the bias of the key switch as a second source.
+    #[test]
+    fn results_of_bootstraps_are_known_by_their_variance() {
+        let set = set("TEST_SMALL_U64");
+        for choice in [KeyOrder::Big, KeyOrder::Small] {
+            let stated = set.bootstrap_bounds(&Bounds::UNKNOWN, None, choice).expect("no table").variance();
+            let [x, y] = ["x", "y"].map(|name| set.stated_noise(NoiseName::of(&name), stated.expect("stated"), choice));
+            assert_eq!(x, set.bootstrapped_noise(NoiseName::of(&"x"), choice), "{choice}");
+            assert_eq!(Some(x.stated_variance()), stated, "{choice}");
+            assert!(x.sub(&y).variance() <= 2.0 * x.variance(), "{choice}");
+        }
     }
 
     #[test]

@@ -148,13 +148,14 @@ impl NoiseSum {
     #[must_use]
     pub fn scale(&self, factor: i32) -> Self {
         let name = NoiseName(self.name.0.wrapping_mul(i128::from(factor) as u128));
-        let zero = Self { name, terms: Vec::new(), dependent: self.dependent * f64::from(factor).abs() };
         // Infinity times zero is not a number; of noise without a bound, nothing is known.
-        let zero = Self { dependent: if zero.dependent.is_nan() { f64::INFINITY } else { zero.dependent }, ..zero };
-        self.terms.iter().fold(zero, |mut sum, term| {
-            sum.insert_product(*term, i128::from(factor));
-            sum
-        })
+        let dependent =
+            if self.dependent.is_finite() { self.dependent * f64::from(factor).abs() } else { f64::INFINITY };
+        let mut product = Self { name, terms: Vec::new(), dependent };
+        for term in &self.terms {
+            product.insert_product(*term, i128::from(factor));
+        }
+        product
     }
 
     /// Memory beyond that of the structure itself, in bytes.

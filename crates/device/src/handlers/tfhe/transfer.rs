@@ -147,9 +147,9 @@ impl<'a> Rules<'a> {
             let noise = NoiseSum::dependent(NoiseName::of(&"unknown"), f64::INFINITY);
             return Known { range: None, noise, choice: KeyOrder::Big };
         };
-        let noise = match (self.parameters, bounds.variance()) {
-            (Some(parameters), variance) => parameters.stated_noise(name, variance.unwrap_or(0.0), choice),
-            (None, variance) => NoiseSum::dependent(name, variance.unwrap_or(f64::INFINITY)),
+        let noise = match self.parameters {
+            Some(parameters) => parameters.stated_noise(name, bounds.variance().unwrap_or(0.0), choice),
+            None => NoiseSum::dependent(name, bounds.variance().unwrap_or(f64::INFINITY)),
         };
         Known { range: bounds.range(), noise, choice }
     }
