@@ -334,7 +334,7 @@ fn rights_and_the_audit_log_follow_the_configuration() {
     let of =
         |action: &str, host: &str| lines.iter().filter(|line| line["action"] == action && line["host"] == host).count();
     assert_eq!((of("put", HOST), of("deleted", HOST)), (1, 1), "{text}");
-    // The first denial of a second has a line of its own; a line without an object stands for those after it.
+    // The first denial of a second has a separate line, with its reason; another line counts the later ones.
     let denied = lines.iter().filter(|line| line["action"] == "denied" && line["host"] == OTHER);
     let denials = denied.map(|line| line["repeated"].as_u64().unwrap_or(0) + u64::from(!line["reason"].is_null()));
     assert!(denials.sum::<u64>() >= 2 && of("put", OTHER) == 0, "{text}");

@@ -106,7 +106,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// kill -9 at random moments. A version that may not be there, or half of one, panics with its name.
 fn kills(binary: &Path) -> Result<Value, Box<dyn Error>> {
-    let fresh = support::fresh_seed();
+    let fresh = ciphermill_testing::fresh_seed("kills");
     let directory = tempfile::tempdir_in(".")?;
     let (begun, mut tally) = (Instant::now(), Tally::default());
     for (name, seed) in [("fixed", 20), ("fresh", fresh)] {

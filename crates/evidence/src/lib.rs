@@ -4,9 +4,7 @@
 
 pub mod array_speed;
 
-use std::collections::hash_map::RandomState;
 use std::error::Error;
-use std::hash::{BuildHasher, Hasher};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -130,9 +128,4 @@ pub fn resident_mib(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib / 1024)
-}
-
-/// A seed that differs in each run.
-pub fn fresh_seed() -> u64 {
-    RandomState::new().build_hasher().finish()
 }

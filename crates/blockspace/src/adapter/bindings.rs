@@ -72,7 +72,7 @@ impl Declared {
         Self { owner, charge, ..self }
     }
 
-    /// Charges it to the share of its owner, if it has one. Of a declaration that an earlier run of the server accepted.
+    /// Charges a declaration that an earlier run of the server accepted to the share of its owner, if it has one.
     fn recharged(&mut self, shares: &Shares) {
         let owner = self.owner.as_ref().map(|owner| Account::Host(owner.as_str().into()));
         self.charge = owner.map(|owner| shares.of(&owner).charge_recovered(self.blocks));

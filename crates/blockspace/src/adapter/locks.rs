@@ -49,6 +49,10 @@ struct Request {
 }
 
 impl Request {
+    fn new(party: Party, ranges: impl Into<Ranges>, hold: Hold) -> Self {
+        Self { ranges: ranges.into().coarse(), hold, party }
+    }
+
     fn is_exclusive(&self) -> bool {
         self.hold != Hold::Shared
     }
@@ -155,8 +159,9 @@ impl Table {
         }
     }
 
-    /// Grants the requests that nothing keeps, in order, as far as they may be concerned.
-    fn grant(&mut self, concerned: impl Fn(&Request) -> bool, grants: &mut Vec<Grant>) {
+    /// Grants the requests that nothing keeps, in order, as far as they may be concerned; whether a completion is one.
+    fn grant(&mut self, concerned: impl Fn(&Request) -> bool, grants: &mut Vec<Grant>) -> bool {
+        let completing = self.completing;
         for waiting in std::mem::take(&mut self.waiting) {
             let request = &waiting.request;
             if !concerned(request) || self.is_held_back(request) || !self.free(request) {
@@ -166,6 +171,7 @@ impl Table {
                 grants.push((waiting.sender, id));
             }
         }
+        self.completing > completing
     }
 
     /// Drops the requests that wait no longer; whether there were any.
@@ -186,16 +192,12 @@ impl Table {
         if released.hold == Hold::Completing {
             self.mark_stalled();
         }
-        let completing = self.completing;
         // Only requests that conflict with the released one can have waited for it, or for one granted now.
-        self.grant(|request| request.conflicts(&released), &mut grants);
-        let mut begun = self.completing > completing;
+        let mut begun = self.grant(|request| request.conflicts(&released), &mut grants);
         // A completion that begins stalls others, and a refused request keeps others waiting no longer.
         while self.refuse() || begun {
-            let completing = self.completing;
             self.mark_stalled();
-            self.grant(|_| true, &mut grants);
-            begun = self.completing > completing;
+            begun = self.grant(|_| true, &mut grants);
         }
         grants
     }
@@ -234,23 +236,23 @@ impl RangeLocks {
 
     /// A shared hold, if it need not be waited for.
     pub(super) fn try_shared(&self, party: Party, range: Range<u64>) -> Option<RangeGuard> {
-        self.try_now(Request { ranges: range.into(), hold: Hold::Shared, party })
+        self.try_now(Request::new(party, range, Hold::Shared))
     }
 
     /// An exclusive hold, if it need not be waited for.
     #[cfg(test)]
     fn try_exclusive(&self, party: Party, ranges: Ranges) -> Option<RangeGuard> {
-        self.try_now(Request { ranges: ranges.coarse(), hold: Hold::Exclusive, party })
+        self.try_now(Request::new(party, ranges, Hold::Exclusive))
     }
 
     /// The same for a completion, which may take long.
     pub(super) fn try_completing(&self, party: Party, ranges: Ranges) -> Option<RangeGuard> {
-        self.try_now(Request { ranges: ranges.coarse(), hold: Hold::Completing, party })
+        self.try_now(Request::new(party, ranges, Hold::Completing))
     }
 
     /// A shared hold.
     pub(super) async fn shared(&self, party: Party, ranges: impl Into<Ranges>) -> Result<RangeGuard, TooManyWaiting> {
-        self.acquire(Request { ranges: ranges.into().coarse(), hold: Hold::Shared, party }, Patience::Bounded).await
+        self.acquire(Request::new(party, ranges, Hold::Shared), Patience::Bounded).await
     }
 
     /// An exclusive hold.
@@ -259,7 +261,7 @@ impl RangeLocks {
         party: Party,
         ranges: impl Into<Ranges>,
     ) -> Result<RangeGuard, TooManyWaiting> {
-        self.acquire(Request { ranges: ranges.into().coarse(), hold: Hold::Exclusive, party }, Patience::Bounded).await
+        self.acquire(Request::new(party, ranges, Hold::Exclusive), Patience::Bounded).await
     }
 
     /// An exclusive hold for a command that has others already: it waits for no completion.
@@ -268,7 +270,7 @@ impl RangeLocks {
         party: Party,
         ranges: impl Into<Ranges>,
     ) -> Result<RangeGuard, TooManyWaiting> {
-        self.acquire(Request { ranges: ranges.into().coarse(), hold: Hold::Exclusive, party }, Patience::Short).await
+        self.acquire(Request::new(party, ranges, Hold::Exclusive), Patience::Short).await
     }
 
     /// An exclusive hold for a command that has others already and has begun to take effect: it waits however many do.
@@ -277,7 +279,7 @@ impl RangeLocks {
         party: Party,
         ranges: impl Into<Ranges>,
     ) -> Result<RangeGuard, TooManyWaiting> {
-        self.acquire(Request { ranges: ranges.into().coarse(), hold: Hold::Exclusive, party }, Patience::Endless).await
+        self.acquire(Request::new(party, ranges, Hold::Exclusive), Patience::Endless).await
     }
 
     /// The same for a completion, which may take long.
@@ -286,7 +288,7 @@ impl RangeLocks {
         party: Party,
         ranges: impl Into<Ranges>,
     ) -> Result<RangeGuard, TooManyWaiting> {
-        self.acquire(Request { ranges: ranges.into().coarse(), hold: Hold::Completing, party }, Patience::Endless).await
+        self.acquire(Request::new(party, ranges, Hold::Completing), Patience::Endless).await
     }
 
     /// Whether another request waits, so that the release may take time.

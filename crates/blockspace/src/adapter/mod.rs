@@ -31,8 +31,8 @@
 //! Five, taken in this order. A completion holds the first two while the device works, so a command may wait for another's
 //! program:
 //! 1. `changes`: ranges of blocks, shared by writes of blocks, exclusive for completions and for changes of declarations
-//!    and bindings. Requests are served in order of arrival, except that a request that waits for a completion holds back
-//!    only those of its own account;
+//!    and bindings. Requests are served in order of arrival. A request that waits for a completion holds back only those
+//!    of the same account;
 //! 2. `registers`: the registers that a command deletes or completes, so that a deletion cannot remove a new version. Only
 //!    a completion waits for them under `changes`: any other command would keep further blocks locked while the program
 //!    of a register runs;
@@ -310,13 +310,7 @@ impl BlockSpace {
         origin: &Origin,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Outcome<T> {
-        let share = match &origin.share {
-            Some(share) => Some(Arc::clone(&share.jobs).acquire_owned().await),
-            None => None,
-        };
-        let done = self.blocking(&self.jobs, work).await;
-        drop(share);
-        done
+        self.within(origin.share.as_ref().map(|share| &share.jobs), &self.jobs, work).await
     }
 
     /// Runs a deletion in the device on a thread of the runtime, within the share of the host. Programs occupy other threads:
@@ -326,11 +320,21 @@ impl BlockSpace {
         share: Option<&Arc<Share>>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Outcome<T> {
+        self.within(share.map(|share| &share.deletions), &self.deletions, work).await
+    }
+
+    /// The same within the bound of a host, if there is one.
+    async fn within<T: Send + 'static>(
+        &self,
+        share: Option<&Arc<Semaphore>>,
+        bound: &Arc<Semaphore>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Outcome<T> {
         let share = match share {
-            Some(share) => Some(Arc::clone(&share.deletions).acquire_owned().await),
+            Some(share) => Some(Arc::clone(share).acquire_owned().await),
             None => None,
         };
-        let done = self.blocking(&self.deletions, work).await;
+        let done = self.blocking(bound, work).await;
         drop(share);
         done
     }

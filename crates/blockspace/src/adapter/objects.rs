@@ -315,7 +315,7 @@ impl BlockSpace {
         if !source.computed() {
             return Ok((self.stored(origin, id)?, false));
         }
-        let disarmed = mode == ReadMode::Armed && source.stat().flags.contains(ObjectFlags::ONE_SHOT);
+        let disarmed = source.disarmed();
         Ok((Content::Computed(source.into_bytes().map_err(|error| told(error.into()))?), disarmed))
     }
 

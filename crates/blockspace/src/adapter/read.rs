@@ -275,19 +275,19 @@ impl BlockSpace {
             let options = origin.read_options(ReadMode::Armed, limit);
             let run = move || {
                 let source = device.read_with(bound.id, options)?;
-                let (computed, ObjectStat { generation, flags, .. }) = (source.computed(), source.stat());
-                Ok::<_, DeviceError>(if computed { Some((generation, flags, source.into_bytes()?)) } else { None })
+                let (computed, generation, disarmed) = (source.computed(), source.stat().generation, source.disarmed());
+                Ok::<_, DeviceError>(if computed { Some((generation, disarmed, source.into_bytes()?)) } else { None })
             };
             let waiting = self.queued(origin)?;
             let outcome = self.device_job(origin, run).await?;
             drop(waiting);
-            let Some((generation, flags, result)) = outcome.map_err(|error| status::of_device(&error))? else {
+            let Some((generation, disarmed, result)) = outcome.map_err(|error| status::of_device(&error))? else {
                 return Ok(None);
             };
             count(&self.counters.computed_reads);
             let version = Some(Version::from(&stat));
             self.audit.object(Action::ComputedRead, origin.by(), bound.id, version, Some(first));
-            if flags.contains(ObjectFlags::ONE_SHOT) {
+            if disarmed {
                 self.audit.object(Action::Flags, origin.by(), bound.id, None, Some(first));
             }
             let (bytes, room) = (result.len() as u64, self.index().limit(first).saturating_sub(first));

@@ -299,6 +299,7 @@ impl Write for ObjectSink {
 pub struct ObjectSource {
     stat: ObjectStat,
     content: Content,
+    disarmed: bool,
 }
 
 #[derive(Debug)]
@@ -338,7 +339,7 @@ impl ObjectSource {
         } else {
             Content::Stored(inner.store.read(Arc::clone(&object)))
         };
-        let source = Self { stat: ObjectStat::from(&*object), content };
+        let source = Self { stat: ObjectStat::from(&*object), content, disarmed: disarms };
         count(&inner.metrics.reads, 1);
         count(&inner.metrics.computed_reads, u64::from(source.computed()));
         count(&inner.metrics.bytes_read, source.size());
@@ -364,6 +365,24 @@ impl ObjectSource {
     #[must_use]
     pub fn computed(&self) -> bool {
         matches!(self.content, Content::Computed(_))
+    }
+
+    /// Whether this read disarmed the object, which was armed for one read.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let armed = ObjectFlags::ARMED.with(ObjectFlags::ONE_SHOT);
+    /// space.write_bytes(x, &one, WriteOptions { flags: armed, ..WriteOptions::default() })?;
+    /// space.write_bytes(y, &two, WriteOptions::default())?;
+    /// space.write_bytes(program_register(x.key_id), &sum.encode(), WriteOptions::default())?;
+    /// assert!(space.read(x, ReadMode::Armed)?.disarmed());
+    /// assert!(!space.read(x, ReadMode::Armed)?.disarmed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn disarmed(&self) -> bool {
+        self.disarmed
     }
 
     /// Continues at byte `position`; from the size on, there is nothing to read.

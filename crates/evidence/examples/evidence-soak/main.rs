@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let binary = support::release_binary()?;
     let directory = tempfile::tempdir_in(".")?;
     let store = directory.path().join("s");
-    let seed = support::fresh_seed();
+    let seed = ciphermill_testing::fresh_seed("soak");
     eprintln!("{minutes} minutes, seed {seed:#x}");
     let (mut crashes, mut tally) = (Crashes::new(&binary, &store, seed), Tally::default());
     let (begun, total) = (Instant::now(), Duration::from_secs(60 * minutes));

@@ -311,7 +311,7 @@ mod tests {
         assert_eq!((of("deleted"), of("put"), of("left-out")), (1, 1, 0));
         let denied: Vec<_> = lines.iter().filter(|line| line["action"] == "denied").collect();
         let repeated: u64 = denied.iter().filter_map(|line| line["repeated"].as_u64()).sum();
-        // A denial that begins a second has a line of its own.
+        // The first denial of a second has a separate line.
         let own = denied.iter().filter(|line| line.get("object").is_some()).count() as u64;
         assert_eq!(own + repeated, 50_000);
         assert_eq!(counters.0.repeated.load(Ordering::Relaxed), repeated);

@@ -1,7 +1,7 @@
 //! The rates of entries: each account has its own, and denials have a separate one.
 //!
-//! So a host that causes entries in great number leaves out entries of its own account only, and its denials hide none of
-//! its changes. Denials of one host within a second have one line with their number.
+//! A host that causes too many entries hides no entry of another account, and its denials hide no entry of its changes.
+//! Denials of one host within a second have one line with their number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ciphermill_blockspace::adapter::{Action, AuditEvent};
 use ciphermill_nvme::Account;
 
-/// Accounts with a rate of their own at one time; further ones share that of the server.
+/// Accounts with a separate rate at one time; further ones share that of the server.
 const MOST_ACCOUNTS: usize = 256;
 /// Hosts whose denials are counted at one time.
 const MOST_HOSTS: usize = 1024;
