@@ -9,7 +9,7 @@ use super::{
 use crate::{
     cost::Rate,
     error::{KeyMemoryError, RunError},
-    handler::{HandlerError, KeyPart, KeyShape, ObjectHandler},
+    handler::{HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler},
     metrics::KeyMemoryUsage,
     store::{SpaceId, Store, StoredObject},
 };
@@ -23,7 +23,7 @@ use std::{
 
 /// The most shapes that are remembered.
 const MAX_SHAPES: u64 = 4096;
-/// The expected time to load a byte of a stored key before any key of its type was loaded.
+/// The expected time to load a byte of a stored key, or to prepare a byte of an operand, before one of its type was timed.
 const INITIAL_NS_PER_BYTE: f64 = 5.0;
 
 #[derive(Debug)]
@@ -31,21 +31,41 @@ pub(super) struct Keys {
     /// By key, with the generation of its first part.
     shapes: Cache<KeyName, Arc<dyn KeyShape>>,
     budget: Budget,
-    /// What loading took, by space and type of the keys.
-    load_times: Mutex<BTreeMap<(SpaceId, TypeCode), LoadTime>>,
+    load_times: Times,
+    prepare_times: Times,
 }
 
-/// The time that loading a key takes, learnt from loads that ended.
+/// What loading keys or preparing operands takes, by space and type of the keys. No space learns from another or misleads it.
+#[derive(Debug, Default)]
+struct Times(Mutex<BTreeMap<(SpaceId, TypeCode), Time>>);
+
 #[derive(Debug)]
-struct LoadTime {
+struct Time {
     rate: Rate,
-    /// Whether any load ended; until then the estimate is a guess.
+    /// Whether any job ended; until then the estimate is a guess.
     seen: bool,
 }
 
-impl Default for LoadTime {
+impl Default for Time {
     fn default() -> Self {
         Self { rate: Rate::new(INITIAL_NS_PER_BYTE, 0.0), seen: false }
+    }
+}
+
+impl Times {
+    fn observe(&self, name: KeyName, bytes: f64, took: Duration) {
+        let mut times = locked(&self.0);
+        let time = times.entry((name.0, name.1)).or_default();
+        time.rate.observe(bytes, took);
+        time.seen = true;
+    }
+
+    /// The expected time. A guess is at most `most`: what was never tried is tried.
+    fn expect(&self, name: KeyName, bytes: f64, most: Duration) -> Duration {
+        let mut times = locked(&self.0);
+        let time = times.entry((name.0, name.1)).or_default();
+        let expected = time.rate.expect(Some(bytes));
+        if time.seen { expected } else { expected.min(most) }
     }
 }
 
@@ -66,7 +86,12 @@ pub(super) fn generations(parts: &[Arc<StoredObject>]) -> Vec<u64> {
 
 impl Keys {
     pub(super) fn new(limits: KeyMemory) -> Self {
-        Self { shapes: Cache::new(MAX_SHAPES, |_| 1), budget: Budget::new(limits), load_times: Mutex::default() }
+        Self {
+            shapes: Cache::new(MAX_SHAPES, |_| 1),
+            budget: Budget::new(limits),
+            load_times: Times::default(),
+            prepare_times: Times::default(),
+        }
     }
 
     pub(super) fn usage(&self) -> KeyMemoryUsage {
@@ -97,10 +122,24 @@ impl Keys {
         if self.budget.holds(Name::Key(name), &generations(parts)) {
             return Duration::ZERO;
         }
-        let mut times = locked(&self.load_times);
-        let time = times.entry((name.0, name.1)).or_default();
-        let expected = time.rate.expect(Some(stored_bytes(parts)));
-        if time.seen { expected } else { expected.min(most) }
+        self.load_times.expect(name, stored_bytes(parts), most)
+    }
+
+    /// The same until an operand is prepared under the key. `stored`: the object that holds it, if one does; `bytes`: its size.
+    pub(super) fn expected_preparation(
+        &self,
+        (name, parts): (KeyName, &[Arc<StoredObject>]),
+        stored: Option<&StoredObject>,
+        bytes: u64,
+        most: Duration,
+    ) -> Duration {
+        let held = |operand: &StoredObject| {
+            self.budget.holds(Name::Prepared(name, operand.key().id), &versions(parts, operand))
+        };
+        if stored.is_some_and(held) {
+            return Duration::ZERO;
+        }
+        self.prepare_times.expect(name, bytes as f64, most)
     }
 
     /// The key in the form for computing, made from `parts` (ascending) unless that is already done.
@@ -131,12 +170,7 @@ impl Keys {
             None if is_late(&source) => RunError::LoadTimedOut { key: name.2, took: begun.elapsed() },
             None => RunError::Key { key: name.2, source },
         })?;
-        {
-            let mut times = locked(&self.load_times);
-            let time = times.entry((name.0, name.1)).or_default();
-            time.rate.observe(stored_bytes(parts), begun.elapsed());
-            time.seen = true;
-        }
+        self.load_times.observe(name, stored_bytes(parts), begun.elapsed());
         let key = making.keep(key, reservation).map_err(no_memory)?;
         if parts.iter().any(|part| !asker.store.is_current(part)) {
             // Replaced since the run began: it must not stay in memory after it.
@@ -155,10 +189,8 @@ impl Keys {
     ) -> Result<Use, Refused> {
         let no_memory = |source| RunError::KeyMemory { key: name.2, source };
         let id = operand.key().id;
-        let mut versions = generations(parts);
-        versions.push(operand.generation());
         // The run holds the key, so it does not wait for others in need.
-        let found = self.budget.find(Name::Prepared(name, id), &versions, true, asker.end);
+        let found = self.budget.find(Name::Prepared(name, id), &versions(parts, operand), true, asker.end);
         let making = match found.map_err(no_memory)? {
             Found::Ready(prepared) => return Ok(prepared),
             Found::Missing(making) => making,
@@ -170,7 +202,7 @@ impl Keys {
         let needed = asker.handler.prepare_bytes(id, &content, key.value())?;
         let held = key.bytes().saturating_add(operand.size());
         let reservation = making.reserve_beside(held, needed, deadline).map_err(no_memory)?;
-        let prepared = asker.handler.prepare(id, &content, key.value())?;
+        let prepared = self.prepare(asker, name, (id, &content), key)?;
         let prepared = making.keep(prepared, reservation).map_err(no_memory)?;
         if !asker.store.is_current(operand) || parts.iter().any(|part| !asker.store.is_current(part)) {
             self.budget.forget_prepared(name.0, id);
@@ -189,8 +221,21 @@ impl Keys {
         let no_memory = |source| RunError::KeyMemory { key: name.2, source };
         let needed = asker.handler.prepare_bytes(id, content, key.value())?;
         let reservation = self.budget.reserve(name.0, needed, self.deadline(asker)).map_err(no_memory)?;
-        let prepared = asker.handler.prepare(id, content, key.value())?;
+        let prepared = self.prepare(asker, name, (id, content), key)?;
         Ok(reservation.hold(prepared).map_err(no_memory)?)
+    }
+
+    fn prepare(
+        &self,
+        asker: &Asker<'_>,
+        name: KeyName,
+        (id, content): (VrId, &[u8]),
+        key: &Use,
+    ) -> Result<Arc<dyn KeyContext>, HandlerError> {
+        let begun = Instant::now();
+        let prepared = asker.handler.prepare(id, content, key.value())?;
+        self.prepare_times.observe(name, content.len() as f64, begun.elapsed());
+        Ok(prepared)
     }
 
     /// Memory for other work of a space.
@@ -235,15 +280,22 @@ impl From<HandlerError> for Refused {
     }
 }
 
+/// The versions of a key and of an operand prepared under it.
+fn versions(parts: &[Arc<StoredObject>], operand: &StoredObject) -> Vec<u64> {
+    let mut versions = generations(parts);
+    versions.push(operand.generation());
+    versions
+}
+
 /// Bytes of the parts of a key as they are stored.
 fn stored_bytes(parts: &[Arc<StoredObject>]) -> f64 {
     parts.iter().map(|part| part.size()).sum::<u64>() as f64
 }
 
-/// A reader that fails from `end` on, so that loading a key does not outlast its program.
-struct Until<R> {
-    inner: R,
-    end: Instant,
+/// A reader that fails from `end` on, so that reading does not outlast its program.
+pub(super) struct Until<R> {
+    pub(super) inner: R,
+    pub(super) end: Instant,
 }
 
 /// The error of a reader whose time is up.
@@ -260,6 +312,7 @@ impl<R: Read> Read for Until<R> {
     }
 }
 
-fn is_late(error: &HandlerError) -> bool {
+/// Whether a reader failed because the time of the program was up.
+pub(super) fn is_late(error: &HandlerError) -> bool {
     matches!(error, HandlerError::Read { source, .. } if source.get_ref().is_some_and(|inner| inner.is::<Late>()))
 }

@@ -14,7 +14,7 @@ use super::{
     CheckedOutput, CheckedProgram, Inner, Space,
     budget::Use,
     gate::Pass,
-    keys::{Asker, Refused},
+    keys::{Asker, Refused, is_late},
 };
 use crate::{
     error::{DeviceError, RunError},
@@ -188,12 +188,14 @@ fn execute(
     Ok(result)
 }
 
-/// Sizes in bytes of the registers that a program has written so far, where they are known, and the keys that it has used.
+/// Sizes in bytes of the registers that a program has written so far, where they are known; the keys that it has used.
 #[derive(Default)]
 struct Sizes {
     registers: HashMap<VrId, Option<u64>>,
     stack: Vec<Option<u64>>,
     keys: HashSet<(TypeCode, KeyId)>,
+    /// The stored operands that it has had prepared, by key.
+    prepared: HashSet<((TypeCode, KeyId), VrId)>,
 }
 
 /// The moment until which a run may go on that begins now.
@@ -215,6 +217,8 @@ struct Run<'a> {
     keys: HashMap<(TypeCode, KeyId), Arc<Use>>,
     /// The end of the time it may take.
     end: Instant,
+    /// Instructions of the program.
+    total: usize,
     registers: HashMap<VrId, Value>,
     stack: Vec<Value>,
     times: BTreeMap<&'static str, InstructionMetrics>,
@@ -257,6 +261,7 @@ impl<'a> Run<'a> {
             shapes: HashMap::new(),
             keys: HashMap::new(),
             end: end_of(inner.config.max_program_duration),
+            total: program.instructions().len(),
             registers: HashMap::new(),
             stack: Vec::new(),
             times: BTreeMap::new(),
@@ -353,16 +358,23 @@ impl<'a> Run<'a> {
     fn assessed(&self, verified: &Verified<'_>) -> Result<Assessment, RunError> {
         let assessment = assess(verified, self).map_err(|refusal| match refusal.source.store_error() {
             Some(store) => RunError::Store(store.clone()),
+            None if is_late(&refusal.source) => self.timed_out(0),
             None => {
                 let Refusal { index, instruction, source } = refusal;
                 RunError::Instruction { index, instruction, source }
             }
         })?;
         let limit = self.limit(verified.returned());
-        match assessment.failure().log2() {
+        // What is not known counts as certain, unless the operator takes ranges on trust.
+        let unknown = (!self.inner.config.assume_range).then_some(0.0);
+        match assessment.failure().log2().or(unknown) {
             Some(log2_p_fail) if log2_p_fail > limit => Err(RunError::FailureTooLikely { log2_p_fail, limit }),
             _ => Ok(assessment),
         }
+    }
+
+    fn timed_out(&self, done: usize) -> RunError {
+        RunError::TimedOut { done, total: self.total, limit: self.inner.config.max_program_duration }
     }
 
     /// log2 of the greatest failure probability of a run that returns this register.
@@ -373,11 +385,10 @@ impl<'a> Run<'a> {
 
     fn steps(&mut self, program: &Program, assessment: &Assessment) -> Result<Vec<u8>, RunError> {
         let instructions = program.instructions();
-        let limit = self.inner.config.max_program_duration;
         for (index, instruction) in instructions.iter().enumerate() {
             let started = Instant::now();
             if started > self.end {
-                return Err(RunError::TimedOut { done: index, total: instructions.len(), limit });
+                return Err(self.timed_out(index));
             }
             let returned = self.step(index, instruction, assessment.result(index))?;
             let metrics = self.times.entry(instruction.mnemonic()).or_default();
@@ -441,8 +452,12 @@ impl<'a> Run<'a> {
                     self.prepared((target, key.as_ref()), handler, operand).map_err(|refused| match refused {
                         Refused::Run(error) => error,
                         Refused::Instruction(source) => refuse(source),
-                    });
-                Some(prepared?)
+                    })?;
+                // A large matrix takes long; the instruction itself would come on top.
+                if Instant::now() > self.end {
+                    return Err(self.timed_out(index));
+                }
+                Some(prepared)
             }
             _ => None,
         };

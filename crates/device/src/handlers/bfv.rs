@@ -125,8 +125,6 @@ pub struct BfvHandler {
     engine: Arc<dyn HmvpEngine>,
     policy: SecurityPolicy,
     isa: Isa,
-    /// What products took, by the size of their matrix.
-    costs: BySize,
 }
 
 impl std::fmt::Debug for BfvHandler {
@@ -142,6 +140,9 @@ struct Shape {
     tag: KeyTag,
     /// Bytes that the loaded keys take.
     loaded_bytes: u64,
+    /// What products under the key took, by the size of their matrix. Kept with the key, so that no space learns from another
+    /// or misleads it.
+    costs: BySize,
 }
 
 /// A loaded key.
@@ -194,15 +195,7 @@ impl BfvHandler {
     /// A handler that computes with `engine` on the current instruction set and accepts keys that `policy` allows.
     #[must_use]
     pub fn new(engine: Arc<dyn HmvpEngine>, policy: SecurityPolicy) -> Self {
-        Self { engine, policy, isa: Isa::current(), costs: BySize::new(INITIAL_NS, FIXED_BYTES) }
-    }
-
-    fn product(&self, ready: &Ready, id: VrId, vector: &[u8]) -> Result<Vec<u8>, HandlerError> {
-        let vector = EncryptedVector::from_bytes(ready.matrix.plan(), vector).map_err(|e| operand_error(id, &e))?;
-        let start = Instant::now();
-        let product = ready.keys.multiply(&ready.matrix, &vector).map_err(|e| engine_error(id, e))?;
-        self.costs.observe(ready.stored_bytes, start.elapsed());
-        Ok(product.to_bytes())
+        Self { engine, policy, isa: Isa::current() }
     }
 
     fn ready(&self, key: &Loaded, matrix: &[u8]) -> Result<Ready, HmvpError> {
@@ -218,6 +211,17 @@ impl BfvHandler {
         let keys = self.engine.prepare(matrix.plan(), &key.keys)?;
         Ok(Ready { matrix: prepared, keys, stored_bytes })
     }
+}
+
+/// The product of a prepared matrix and a vector. Its time is learnt for the shape of the key.
+fn product(ready: &Ready, id: VrId, vector: &[u8], shape: Option<&Shape>) -> Result<Vec<u8>, HandlerError> {
+    let vector = EncryptedVector::from_bytes(ready.matrix.plan(), vector).map_err(|e| operand_error(id, &e))?;
+    let start = Instant::now();
+    let product = ready.keys.multiply(&ready.matrix, &vector).map_err(|e| engine_error(id, e))?;
+    if let Some(shape) = shape {
+        shape.costs.observe(ready.stored_bytes, start.elapsed());
+    }
+    Ok(product.to_bytes())
 }
 
 /// An error of the engine, or of the operand `id`.
@@ -332,7 +336,8 @@ impl ObjectHandler for BfvHandler {
         require_galois_keys(id)?;
         let header = GaloisKeysHeader::read(head, self.policy).map_err(|e| invalid(id, e))?;
         let (parameters, tag) = (header.parameters().clone(), header.tag());
-        Ok(Arc::new(Shape { parameters, tag, loaded_bytes: header.loaded_bytes() }))
+        let costs = BySize::new(INITIAL_NS, FIXED_BYTES);
+        Ok(Arc::new(Shape { parameters, tag, loaded_bytes: header.loaded_bytes(), costs }))
     }
 
     /// A vector has one size and its product another, and both depend on the plan, which a register does not name. So
@@ -429,9 +434,10 @@ impl ObjectHandler for BfvHandler {
         instruction.opcode() == HMVP_OPCODE
     }
 
-    fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], _shape: Option<&dyn KeyShape>) -> Duration {
-        match instruction.opcode() {
-            HMVP_OPCODE => self.costs.expect(operands.first().copied().flatten()),
+    fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration {
+        match (instruction.opcode(), downcast::<Shape>(shape)) {
+            (HMVP_OPCODE, Some(shape)) => shape.costs.expect(operands.first().copied().flatten()),
+            // Without a key nothing is computed.
             _ => Duration::ZERO,
         }
     }
@@ -470,7 +476,7 @@ impl ObjectHandler for BfvHandler {
         match (job.instruction.opcode(), job.instruction.operands(), job.operands) {
             (HMVP_OPCODE, Operands::Two(_, n), [_, vector]) => {
                 let ready: &Ready = loaded(job.prepared, "a product")?;
-                *result = self.product(ready, n, vector)?;
+                *result = product(ready, n, vector, downcast(job.shape))?;
                 Ok(())
             }
             _ => Err(HandlerError::Unsupported { handler: self.name(), opcode: job.instruction.opcode() }),

@@ -167,13 +167,41 @@ const INITIAL_UNKNOWN_NS: f64 = 100e6;
 pub struct PaillierHandler {
     engine: Arc<dyn ModExpEngine>,
     policy: SizePolicy,
-    /// What `padd`, `psub` and `paddplain`, what `pscale`, and what `pmatvec` take for each unit of [`work`].
-    costs: [Rate; 3],
 }
 
-/// A public key, as the shape of a key.
+/// A public key, and what instructions under it took. Kept with the key, so that no space learns from another or misleads it.
 #[derive(Debug)]
-struct Key(PublicKey);
+struct Shape {
+    key: PublicKey,
+    costs: Costs,
+}
+
+/// Times for each unit of [`work`].
+#[derive(Debug)]
+struct Costs {
+    /// Of `padd`, `psub` and `paddplain`.
+    sums: Rate,
+    /// Of `pscale`.
+    multiples: Rate,
+    /// Of `pmatvec`.
+    products: Rate,
+}
+
+impl Costs {
+    fn new() -> Self {
+        let rate = |unit_ns| Rate::new(unit_ns, INITIAL_UNKNOWN_NS);
+        Self { sums: rate(INITIAL_SUM_NS), multiples: rate(INITIAL_SCALE_NS), products: rate(INITIAL_PRODUCT_NS) }
+    }
+
+    fn of(&self, instruction: &Instruction) -> Option<&Rate> {
+        match instruction.opcode() {
+            opcode::ADD | opcode::SUBTRACT | opcode::ADD_PLAIN => Some(&self.sums),
+            opcode::SCALE => Some(&self.multiples),
+            opcode::MAT_VEC => Some(&self.products),
+            _ => None,
+        }
+    }
+}
 
 /// A public key on the engine. All operands of a device are public, so any engine will do.
 #[derive(Debug)]
@@ -196,17 +224,7 @@ impl PaillierHandler {
     /// the engine can be stored; an instruction that needs it is refused.
     #[must_use]
     pub fn new(engine: Arc<dyn ModExpEngine>, policy: SizePolicy) -> Self {
-        let costs = [INITIAL_SUM_NS, INITIAL_SCALE_NS, INITIAL_PRODUCT_NS];
-        Self { engine, policy, costs: costs.map(|unit_ns| Rate::new(unit_ns, INITIAL_UNKNOWN_NS)) }
-    }
-
-    fn cost(&self, instruction: &Instruction) -> Option<&Rate> {
-        match instruction.opcode() {
-            opcode::ADD | opcode::SUBTRACT | opcode::ADD_PLAIN => Some(&self.costs[0]),
-            opcode::SCALE => Some(&self.costs[1]),
-            opcode::MAT_VEC => Some(&self.costs[2]),
-            _ => None,
-        }
+        Self { engine, policy }
     }
 
     fn read_key(&self, id: VrId, content: &mut dyn Read) -> Result<PublicKey, HandlerError> {
@@ -354,7 +372,7 @@ impl ObjectHandler for PaillierHandler {
     }
 
     fn describe_key(&self, id: VrId, _size: u64, head: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
-        Ok(Arc::new(Key(self.read_key(id, head)?)))
+        Ok(Arc::new(Shape { key: self.read_key(id, head)?, costs: Costs::new() }))
     }
 
     /// Without a key the largest object is the bound; with it, a vector is a whole number of its ciphertexts. How many, the
@@ -371,7 +389,7 @@ impl ObjectHandler for PaillierHandler {
         if !(1..=max).contains(&size) {
             return wrong(format!("1 to {max}"));
         }
-        let Some(Key(key)) = downcast(shape).filter(|_| is_vector(id)) else { return Ok(()) };
+        let Some(Shape { key, .. }) = downcast(shape).filter(|_| is_vector(id)) else { return Ok(()) };
         let (head, width) = (CiphertextVector::sealed_len(key.bits(), 0), u64::from(key.bits().get()) / 4);
         match size.checked_sub(head) {
             Some(rest) if rest > 0 && rest.is_multiple_of(width) => Ok(()),
@@ -398,7 +416,7 @@ impl ObjectHandler for PaillierHandler {
         if head.elements == 0 {
             return Err(invalid(id, PaillierError::Empty));
         }
-        let Some(Key(key)) = downcast(shape) else { return Ok(()) };
+        let Some(Shape { key, .. }) = downcast(shape) else { return Ok(()) };
         if head.tag != key.tag() {
             let what = format!(
                 "a vector of key {}, but under Key ID {} stands key {}; store it under its own key",
@@ -413,7 +431,7 @@ impl ObjectHandler for PaillierHandler {
     }
 
     fn key_bytes(&self, shape: &dyn KeyShape) -> u64 {
-        downcast(Some(shape)).map_or(0, |Key(key)| 2 * constants_bytes(key.bits()))
+        downcast(Some(shape)).map_or(0, |Shape { key, .. }| 2 * constants_bytes(key.bits()))
     }
 
     fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
@@ -429,12 +447,13 @@ impl ObjectHandler for PaillierHandler {
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {
-        self.cost(instruction).is_some()
+        SCHEME.opcodes.contains(&instruction.opcode().0)
     }
 
     fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration {
-        let work = downcast(shape).and_then(|Key(key)| work(key, instruction, operands));
-        self.cost(instruction).map_or(Duration::ZERO, |cost| cost.expect(work))
+        // Without a key nothing is computed.
+        let Some(Shape { key, costs }) = downcast(shape) else { return Duration::ZERO };
+        costs.of(instruction).map_or(Duration::ZERO, |cost| cost.expect(work(key, instruction, operands)))
     }
 
     /// Sums and multiples are as long as their operands; a product has an element for each row.
@@ -449,7 +468,7 @@ impl ObjectHandler for PaillierHandler {
             opcode::ADD | opcode::SUBTRACT => size(0).or(size(1)),
             opcode::ADD_PLAIN | opcode::SCALE => size(1),
             opcode::MAT_VEC => {
-                let Key(key) = downcast(shape)?;
+                let Shape { key, .. } = downcast(shape)?;
                 let rows = weights_in(size(0)?).checked_div(elements(key, size(1)?))?;
                 Some(CiphertextVector::sealed_len(key.bits(), rows))
             }
@@ -458,15 +477,16 @@ impl ObjectHandler for PaillierHandler {
     }
 
     fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
-        let &Job { instruction, operands, key, .. } = job;
+        let &Job { instruction, operands, key, shape, .. } = job;
         let unsupported = || HandlerError::Unsupported { handler: self.name(), opcode: instruction.opcode() };
-        let cost = self.cost(instruction).ok_or_else(unsupported)?;
         let Loaded(evaluation) = loaded(key, "an instruction of Paillier")?;
         let start = Instant::now();
         *result = compute(evaluation, instruction, operands).ok_or_else(unsupported)??;
         let took = start.elapsed();
-        let sizes: Vec<_> = operands.iter().map(|bytes| Some(bytes.len() as u64)).collect();
-        cost.observe(work(evaluation.key(), instruction, &sizes).unwrap_or(0.0), took);
+        if let Some(cost) = downcast::<Shape>(shape).and_then(|shape| shape.costs.of(instruction)) {
+            let sizes: Vec<_> = operands.iter().map(|bytes| Some(bytes.len() as u64)).collect();
+            cost.observe(work(evaluation.key(), instruction, &sizes).unwrap_or(0.0), took);
+        }
         Ok(())
     }
 }

@@ -1,19 +1,20 @@
 //! The device with encrypted matrix-vector products: both triggers, refusals, and the state after a restart.
 
 use ciphermill_device::handlers;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ciphermill_bfv::{GaloisKeys, SecretKey, SecurityPolicy};
 use ciphermill_device::handlers::bfv::BfvHandler;
 use ciphermill_device::handlers::tfhe::TfheHandler;
 use ciphermill_device::{
-    Device, DeviceConfig, DeviceError, ObjectHandler, ReadMode, Space, SpaceId, WriteMode, WriteOptions,
+    Device, DeviceConfig, DeviceError, ObjectHandler, ReadMode, Space, SpaceId, SpaceLimits, WriteMode, WriteOptions,
 };
 use ciphermill_hmvp::{
-    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, PlainMatrix, Plan, Request, Strategy,
+    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, HmvpEngine, HmvpError, MatrixHandle, MatrixSource,
+    PlainMatrix, Plan, PreparedKeys, Request, Strategy,
 };
 use ciphermill_lattice::{Csprng, SecretSeed};
-use ciphermill_math::Isa;
+use ciphermill_math::{EngineInfo, Isa};
 use ciphermill_program::{Bindings, Program, VrId, assemble};
 
 const ROWS: usize = 100;
@@ -131,10 +132,11 @@ fn a_write_or_a_read_multiplies() {
         let device = device(&directory);
         let space = space(&device);
         let multiply = program("hmvp 6:9:0, 7:9:4\nreturn 7:9:4");
-        // Nothing was timed yet: 100 ms for a product, 5 ns for a byte of the keys that have to be loaded.
-        let loading = 5 * parties.galois.len() as u128;
+        // Nothing was timed yet: 100 ms for a product, 5 ns for a byte of the keys that have to be loaded and of the matrix
+        // that has to be prepared.
+        let first = 100_000_000 + 5 * (parties.galois.len() + parties.matrix.len()) as u128;
         let checked = space.check(&multiply).expect("accepted");
-        assert_eq!(checked.estimate.as_nanos(), 100_000_000 + loading);
+        assert_eq!(checked.estimate.as_nanos(), first);
         // The plan of the matrix knows how often a product is wrong.
         assert_eq!(checked.outputs[0].log2_p_fail, Some(parties.plan.explain().log2_failure));
         let begun = std::time::Instant::now();
@@ -142,7 +144,68 @@ fn a_write_or_a_read_multiplies() {
         assert_eq!(parties.decrypt(&product), parties.expected(&v));
         let (learnt, took) = (space.check(&multiply).expect("accepted").estimate, begun.elapsed());
         assert!(!learnt.is_zero() && learnt < took, "{learnt:?} is a part of {took:?}");
+        // A new version of the matrix has to be prepared; once, however often it is used.
+        put(&space, "6:9:0", &parties.matrix).expect("a matrix");
+        let again = space.check(&multiply).expect("accepted").estimate;
+        assert!(again > learnt && again < took, "{learnt:?}, {again:?}, {took:?}");
+        let twice = program("mov t, 7:9:4\nhmvp 6:9:0, t\nhmvp 6:9:0, 7:9:4\nreturn 7:9:4");
+        let twice = space.check(&twice).expect("accepted").estimate;
+        assert_eq!(twice, again + learnt);
+        // Another space learns nothing from this one.
+        let other = device.create_space(SpaceId(1), SpaceLimits::UNLIMITED).expect("a space");
+        for (register, bytes) in [("5:9:1", &parties.galois), ("6:9:0", &parties.matrix), ("7:9:4", &sealed)] {
+            put(&other, register, bytes).expect("stored");
+        }
+        assert_eq!(other.check(&multiply).expect("accepted").estimate.as_nanos(), first);
     }
+}
+
+/// An engine whose preparation of a matrix takes a while.
+#[derive(Debug)]
+struct SlowPreparation(CpuEngine, Duration);
+
+impl HmvpEngine for SlowPreparation {
+    fn info(&self) -> EngineInfo {
+        self.0.info()
+    }
+
+    fn keys_bytes(&self, plan: &Plan) -> u64 {
+        self.0.keys_bytes(plan)
+    }
+
+    fn matrix_bytes(&self, plan: &Plan) -> u64 {
+        self.0.matrix_bytes(plan)
+    }
+
+    fn prepare(&self, plan: &Arc<Plan>, keys: &GaloisKeys) -> Result<Arc<dyn PreparedKeys>, HmvpError> {
+        self.0.prepare(plan, keys)
+    }
+
+    fn prepare_matrix(&self, plan: &Arc<Plan>, matrix: &dyn MatrixSource) -> Result<MatrixHandle, HmvpError> {
+        std::thread::sleep(self.1);
+        self.0.prepare_matrix(plan, matrix)
+    }
+}
+
+#[test]
+fn preparing_a_matrix_is_time_of_the_program() {
+    let limit = Duration::from_millis(500);
+    let engine = SlowPreparation(CpuEngine::default(), limit);
+    let handler: Arc<dyn ObjectHandler> = Arc::new(BfvHandler::new(Arc::new(engine), SecurityPolicy::Require128Bits));
+    let config = DeviceConfig { max_program_duration: limit, ..DeviceConfig::in_memory() };
+    let device = Device::open(config, vec![handler]).expect("a device");
+    let (space, mut parties) = (space(&device), Parties::new(Strategy::RowPacked));
+    let (_, sealed) = parties.vector();
+    put(&space, "5:9:1", &parties.galois).expect("keys");
+    put(&space, "6:9:0", &parties.matrix).expect("a matrix");
+    put(&space, "7:9:4", &sealed).expect("a vector");
+    let multiply = program("hmvp 6:9:0, 7:9:4\nreturn 7:9:4");
+    let late = message(space.run(&multiply).map(drop));
+    assert!(late.contains("stopped after 0 of 2 instructions"), "{late}");
+    // Now it is known how long that takes.
+    put(&space, "6:9:0", &parties.matrix).expect("a matrix");
+    let refused = message(space.run(&multiply).map(drop));
+    assert!(refused.contains("estimated"), "{refused}");
 }
 
 #[test]

@@ -2,12 +2,12 @@
 //! device.
 
 use ciphermill_device::{
-    Device, DeviceConfig, HandlerError, ObjectHandler, ReadMode, SpaceId, WriteOptions,
-    handler::{Job, KeyContext, KeyPart, KeyShape, Residency, Role, Trigger, TypeDescriptor},
+    Device, DeviceConfig, DeviceError, HandlerError, ObjectHandler, ReadMode, RunError, SpaceId, WriteOptions,
+    handler::{Job, KeyContext, KeyPart, KeyShape, Premises, Residency, Role, Trigger, TypeDescriptor},
 };
 use ciphermill_program::{
-    Bindings, Instruction, InstructionSpec, KeyId, ObjectClass, Opcode, Operand, Program, ResultLength, Scheme,
-    TypeCode, VrId, assemble, disassemble,
+    Bindings, Effect, Facts, Instruction, InstructionSpec, KeyId, LogProbability, ObjectClass, Opcode, Operand,
+    Program, ResultLength, Scheme, TypeCode, VrId, assemble, disassemble,
 };
 use std::{io::Read, sync::Arc, time::Duration};
 
@@ -40,8 +40,9 @@ const TYPES: [TypeDescriptor; 2] = [
     },
 ];
 
+/// With the failure of its instruction.
 #[derive(Debug)]
-struct Bytes;
+struct Bytes(LogProbability);
 
 impl ObjectHandler for Bytes {
     fn name(&self) -> &'static str {
@@ -84,6 +85,10 @@ impl ObjectHandler for Bytes {
         Duration::ZERO
     }
 
+    fn effect(&self, _: &Instruction, _: &[Facts], _: Premises<'_>) -> Result<Effect, HandlerError> {
+        Ok(Effect { facts: Facts::NONE, failure: self.0 })
+    }
+
     fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
         let &Job { instruction, operands, .. } = job;
         assert_eq!(instruction.opcode(), MAXIMUM_OPCODE);
@@ -95,7 +100,7 @@ impl ObjectHandler for Bytes {
 
 #[test]
 fn a_handler_alone_adds_an_instruction() {
-    let device = Device::open(DeviceConfig::in_memory(), vec![Arc::new(Bytes)]).unwrap();
+    let device = Device::open(DeviceConfig::in_memory(), vec![Arc::new(Bytes(LogProbability::NEVER))]).unwrap();
     let set = device.instruction_set();
     // `t` becomes a temporary of the class that the instruction writes.
     let text = "MAX t, 100:0:1\nreturn t";
@@ -116,4 +121,34 @@ fn a_handler_alone_adds_an_instruction() {
     assert!(source.contains("the instruction needs a string of bytes (type 100 or 101) here"), "{source}");
     let error = Program::decode(ciphermill_device::handlers::instruction_set(), &program.encode()).unwrap_err();
     assert!(error.to_string().contains("opcode 900 is unknown"), "{error}");
+}
+
+#[test]
+fn an_unknown_failure_counts_as_certain() {
+    let register = |text: &str| text.parse::<VrId>().unwrap();
+    let run = |failure, assume_range| {
+        let config = DeviceConfig { assume_range, ..DeviceConfig::in_memory() };
+        let device = Device::open(config, vec![Arc::new(Bytes(failure))]).unwrap();
+        let space = device.space(SpaceId::EMBEDDED).unwrap();
+        space.write_bytes(register("100:0:1"), &[5, 9], WriteOptions::default()).unwrap();
+        let text = "max t, 100:0:1\nreturn t";
+        space.run(&assemble(device.instruction_set(), text, &Bindings::new()).unwrap().program)
+    };
+    for (failure, assume_range) in [
+        (LogProbability::new(-64.0), false),
+        (LogProbability::NEVER, false),
+        (LogProbability::new(-64.0), true),
+        (LogProbability::UNKNOWN, true),
+    ] {
+        assert_eq!(run(failure, assume_range).unwrap(), [9, 9], "{failure:?}");
+    }
+    for (failure, assume_range, expected) in [
+        (LogProbability::UNKNOWN, false, 0.0),
+        (LogProbability::new(-63.9), false, -63.9),
+        (LogProbability::new(-63.9), true, -63.9),
+    ] {
+        let DeviceError::GivenProgramFailed { cause, .. } = run(failure, assume_range).unwrap_err() else { panic!() };
+        let RunError::FailureTooLikely { log2_p_fail, limit } = *cause else { panic!("{cause}") };
+        assert_eq!((log2_p_fail, limit), (expected, -64.0));
+    }
 }

@@ -9,11 +9,12 @@ use ciphermill_device::{
     storage::{Fault, SimulatedDisk},
     store::INLINE_BYTES,
 };
-use ciphermill_program::VrId;
+use ciphermill_program::{Instruction, Program, VrId};
 use ciphermill_tfhe::{KeyForm, KeyOrder};
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 use tempfile::TempDir;
 
@@ -260,4 +261,21 @@ fn stores_with_a_missing_or_truncated_file_are_left_alone() {
     assert!(matches!(&error, DeviceError::Store(StoreError::Directory { path, .. }) if path.starts_with(&file)));
     let (_device, space) = open(DeviceConfig::in_directory(directory.path()));
     assert_eq!(space.id(), SpaceId::EMBEDDED);
+}
+
+#[test]
+fn reading_what_a_program_is_judged_by_is_time_of_the_program() {
+    let (directory, _keys, _contents) = store();
+    let check = |limit| {
+        let config = DeviceConfig { max_program_duration: limit, ..DeviceConfig::in_directory(directory.path()) };
+        let (_device, space) = open(config);
+        let stored = space.list().into_iter().map(|stat| stat.id).find(|id| id.type_code == y_of(KEY).type_code);
+        let program = Program::new(vec![Instruction::ret(stored.expect("a ciphertext"))]).expect("a program");
+        space.check(&program)
+    };
+    check(Duration::from_secs(60)).expect("accepted");
+    // Longer than the estimate, shorter than a read of the disk.
+    let error = check(Duration::from_micros(10)).expect_err("too late");
+    let DeviceError::GivenProgramFailed { cause, .. } = error else { panic!("{error}") };
+    assert!(matches!(*cause, RunError::TimedOut { done: 0, total: 1, .. }), "{cause}");
 }

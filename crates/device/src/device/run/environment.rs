@@ -6,7 +6,7 @@ use crate::{
     handler::{Role, TypeDescriptor},
 };
 use ciphermill_program::{Action, Environment, Instruction, ObjectInfo, VrId};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 impl Run<'_> {
     /// The size of a value in the newest version of its format. One that cannot be read is judged by its own size, and
@@ -55,15 +55,23 @@ impl Environment for Run<'_> {
             sizes.registers.insert(register, written);
         }
         let Some((id, handler)) = handled else { return Duration::ZERO };
-        let mut cost = handler.estimate(instruction, &operands, self.shape(id));
-        if handler.needs_key(instruction)
-            && let Some(family) = self.family(id)
-            && sizes.keys.insert(family)
-        {
-            let name = (self.space.id, family.0, family.1);
-            let most = self.inner.config.max_program_duration / 2;
-            cost += self.inner.keys.expected_load(name, &self.key_parts(family.0, family.1), most);
-        }
-        cost
+        let cost = handler.estimate(instruction, &operands, self.shape(id));
+        let Some(family) = self.family(id).filter(|_| handler.needs_key(instruction)) else { return cost };
+        let name = (self.space.id, family.0, family.1);
+        let parts = || self.key_parts(family.0, family.1);
+        let limit = self.inner.config.max_program_duration;
+        let load = match sizes.keys.insert(family) {
+            true => self.inner.keys.expected_load(name, &parts(), limit / 2),
+            false => Duration::ZERO,
+        };
+        let prepared = handler.prepares(instruction).and_then(|place| {
+            let operand = instruction.reads().nth(place)?;
+            // One that the program wrote is prepared for each instruction, one that is stored for the first.
+            let stored = self.view.get(&operand).filter(|_| !sizes.registers.contains_key(&operand));
+            let again = stored.is_some() && !sizes.prepared.insert((family, operand));
+            let bytes = operands.get(place).copied().flatten().filter(|_| !again)?;
+            Some(self.inner.keys.expected_preparation((name, &parts()), stored.map(Arc::as_ref), bytes, limit / 4))
+        });
+        cost + load + prepared.unwrap_or_default()
     }
 }

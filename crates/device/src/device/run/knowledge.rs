@@ -1,6 +1,7 @@
 //! A run as the assessment sees it: the facts of stored objects, and the transfer functions of the handlers.
 
 use super::Run;
+use crate::device::keys::Until;
 use crate::handler::{HandlerError, Premises, Role};
 use ciphermill_program::{Effect, Facts, Instruction, Knowledge, LogProbability, VrId};
 use std::sync::Arc;
@@ -36,7 +37,8 @@ impl Run<'_> {
         if let Some(facts) = self.inner.facts.get(&key, generation) {
             return Ok(facts);
         }
-        let facts = handler.facts(id, object.size(), &mut self.inner.store.read(Arc::clone(object)))?;
+        let mut content = Until { inner: self.inner.store.read(Arc::clone(object)), end: self.end };
+        let facts = handler.facts(id, object.size(), &mut content)?;
         if self.inner.store.is_current(object) {
             self.inner.facts.insert(key, generation, facts.clone());
         }
