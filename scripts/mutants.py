@@ -13,6 +13,7 @@ by its line, so that the list bears changes of other code.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -34,7 +35,8 @@ class Area:
     name: str
     package: str
     files: list[str]
-    tests: list[str]
+    # Arguments of `cargo test`, quick tests first: those after them try only what these leave.
+    tests: list[list[str]]
     skip: list[str]
 
     def arguments(self) -> list[str]:
@@ -59,22 +61,27 @@ def listed(area: Area) -> list[str]:
 
 
 def outcomes(area: Area) -> list[tuple[str, str]]:
-    """Makes the faults of an area one by one; gives each with the summary of its tests."""
+    """Makes the faults of an area one by one; gives each with the summary of the last tests that tried it."""
     folder = ROOT / "target" / "mutants" / area.name
-    folder.mkdir(parents=True, exist_ok=True)
-    command = [str(TOOL), "mutants", "--no-config", "--profile", "mutants", "--no-shuffle", "--output", str(folder)]
-    command += ["--timeout", str(TIMEOUT_SECONDS), "--colors", "never", *area.arguments()]
-    command += ["--cargo-arg=--locked", "--", *area.tests]
-    # Its exit status tells of survivors, which are judged here. Anything wrong leaves no outcomes.
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     # All areas share what does not change: the packages of others.
     environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target" / "mutants" / "build")}
-    subprocess.run(command, cwd=ROOT, env=environment, check=False)
-    found = json.loads((folder / "mutants.out" / "outcomes.json").read_text())
-    return [
-        (key(outcome["scenario"]["Mutant"]["name"]), outcome["summary"])
-        for outcome in found["outcomes"]
-        if outcome["scenario"] != "Baseline"
-    ]
+    found: dict[str, str] = {}
+    for number, tests in enumerate(area.tests):
+        command = [str(TOOL), "mutants", "--no-config", "--profile", "mutants", "--no-shuffle", "--output", str(folder)]
+        command += ["--timeout", str(TIMEOUT_SECONDS), "--colors", "never", *area.arguments()]
+        command += ["--iterate"] if number else []
+        command += ["--cargo-arg=--locked", "--", *tests]
+        # Its exit status tells of survivors, which are judged here. Anything wrong leaves no outcomes.
+        subprocess.run(command, cwd=ROOT, env=environment, check=False)
+        report = json.loads((folder / "mutants.out" / "outcomes.json").read_text())
+        for outcome in report["outcomes"]:
+            if outcome["scenario"] != "Baseline":
+                found[outcome["scenario"]["Mutant"]["name"]] = outcome["summary"]
+        if "MissedMutant" not in found.values():
+            break
+    return [(key(name), summary) for name, summary in found.items()]
 
 
 def judge(area: Area, found: list[tuple[str, str]], explained: Counter[str]) -> list[str]:

@@ -133,5 +133,27 @@ mod tests {
         assert_eq!(&record, b"\0ab?  ");
         assert_eq!(ascii(&record, 1, 5), "ab?");
         assert_eq!(ascii(&record, 4, 5), "", "a field beyond the record is empty");
+        assert_eq!(ascii(b"xabcdey", 1, 5), "abcde");
+    }
+
+    #[test]
+    fn numbers_are_little_endian() {
+        let record: Vec<u8> = (0..17).collect();
+        assert_eq!(u128_at(&record, 1), 0x100f_0e0d_0c0b_0a09_0807_0605_0403_0201);
+    }
+
+    #[test]
+    fn texts_are_abridged_after_a_word() {
+        assert_eq!(abridged("aaaa bb cc", 10), "aaaa bb cc");
+        for (text, short) in [
+            ("aaaa bb cc", "aaaa…"),
+            ("aaa bbbbbb", "aaa…"),
+            // A word of more than half the text is cut.
+            ("aa bbbbbbb", "aa bbb…"),
+            ("a bbbbbbbb", "a bbbb…"),
+            ("éééééé", "ééé…"),
+        ] {
+            assert_eq!(abridged(text, 9), short);
+        }
     }
 }
