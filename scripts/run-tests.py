@@ -3,7 +3,7 @@
     python scripts/run-tests.py [arguments of cargo test]
 
 `cargo test` runs one program after another, and many have one long test: half of the processors would be idle. The output
-of a program is printed in one piece when the program has ended. Failures are named again at the end.
+of a program is printed in one piece when the program has ended. Failures are named again at the end, with their messages.
 
 A test that cannot run a part of its work writes a line that starts with "not run: " (crates/testing/src/skip.rs). These lines
 are named at the end as well.
@@ -72,6 +72,17 @@ def not_run(output: str) -> list[str]:
     return list(dict.fromkeys(line.partition(mark)[2] for line in output.splitlines() if mark in line))
 
 
+def failures(output: str) -> list[str]:
+    """The failed tests of a program, each with the beginning of what its thread said when it ended."""
+    found = []
+    for section in output.partition("\nfailures:\n")[2].split("\n---- ")[1:]:
+        test, _, said = section.partition(" stdout ----\n")
+        # Threads that a test starts may say more, and before it; the last words are those of the test.
+        words = said.rpartition("panicked at ")[2].partition("\nstack backtrace:")[0]
+        found.append(f"{test}: {' '.join(words.split())[:400]}")
+    return found
+
+
 def without_successes(output: str) -> str:
     """The output of a passed program without that of its tests."""
     before, mark, after = output.partition("\nsuccesses:\n")
@@ -91,6 +102,7 @@ def main() -> int:
             left_out.extend(not_run(output))
             if status != 0:
                 failed.append(f"{program.name}: exit status {status}")
+                failed.extend(f"{program.name}: {failure}" for failure in failures(output))
     for line in left_out:
         print(f"NOT RUN: {line}")
     for line in failed:

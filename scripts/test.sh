@@ -78,6 +78,7 @@ check "API documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --wo
 printf '\n== summary\n'
 printf '%s\n' "${summary[@]}"
 sed -n 's/^NOT RUN: /not run         /p' "$log"
+sed -n 's/^FAILED: /failed          /p' "$log"
 awk '/^test result:/ { passed += $4; failed += $6 } END { printf "tests: %d passed, %d failed\n", passed, failed }' "$log"
 printf 'make test: %s in %d min %02d s\n' "$([ $failed = 0 ] && echo passed || echo FAILED)" $((SECONDS / 60)) $((SECONDS % 60))
 exit $failed
