@@ -17,6 +17,7 @@ mod refusals;
 mod serve;
 mod serve_keys;
 mod serve_support;
+mod served_image;
 mod spellings;
 mod store;
 mod support;

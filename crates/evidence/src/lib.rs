@@ -3,6 +3,7 @@
 //! The runners are the examples of this crate: `evidence-<area>` for each area of `make evidence`, and timings.
 
 pub mod array_speed;
+pub mod parts;
 
 use std::error::Error;
 use std::path::PathBuf;

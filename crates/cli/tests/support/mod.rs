@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -68,12 +69,18 @@ impl Ran {
 /// A directory in which the binary runs.
 pub struct Bench {
     directory: TempDir,
+    binary: PathBuf,
 }
 
 impl Bench {
     /// An empty directory.
     pub fn new() -> Self {
-        Self { directory: tempfile::tempdir().expect("a directory") }
+        Self::with_binary(Path::new(env!("CARGO_BIN_EXE_ciphermill")))
+    }
+
+    /// An empty directory for another binary of the command.
+    pub fn with_binary(binary: &Path) -> Self {
+        Self { directory: tempfile::tempdir().expect("a directory"), binary: binary.to_owned() }
     }
 
     /// A directory with `me.key`, `server.key` and `server.key.ksk` of the toy set.
@@ -125,7 +132,7 @@ impl Bench {
 
     /// The binary in this directory, without the environment's options.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ciphermill"));
+        let mut command = Command::new(&self.binary);
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
         command
     }
@@ -136,6 +143,12 @@ impl Bench {
 
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         fs::write(self.path(name), bytes).expect("room");
+    }
+
+    /// The same with rights for the owner only, as secret keys need them.
+    pub fn write_private(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        self.write(name, bytes);
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o600)).expect("ours");
     }
 
     pub fn read(&self, name: &str) -> Vec<u8> {
