@@ -11,6 +11,7 @@ are named at the end as well.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -75,10 +76,11 @@ def not_run(output: str) -> list[str]:
 def failures(output: str) -> list[str]:
     """The failed tests of a program, each with the beginning of what its thread said when it ended."""
     found = []
-    for section in output.partition("\nfailures:\n")[2].split("\n---- ")[1:]:
-        test, _, said = section.partition(" stdout ----\n")
+    sections = re.split(r"\n---- (\S+(?: - .*)?) stdout ----\n", output.partition("\nfailures:\n")[2])[1:]
+    for test, said in zip(sections[::2], sections[1::2], strict=True):
+        said = said.partition("\n\nfailures:\n")[0]
         # Threads that a test starts may say more, and before it; the last words are those of the test.
-        words = said.rpartition("panicked at ")[2].partition("\nstack backtrace:")[0]
+        words = re.split(r"\n(?:stack backtrace:|note: run with)", said.rpartition("panicked at ")[2])[0]
         found.append(f"{test}: {' '.join(words.split())[:400]}")
     return found
 

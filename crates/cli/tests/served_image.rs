@@ -5,13 +5,14 @@
 //!
 //! ```text
 //! CIPHERMILL_WRITE_FIXTURE=/some/empty/directory CIPHERMILL_WRITE_WITH=/path/to/ciphermill \
-//!     cargo test -p ciphermill --test main served_image
+//!     cargo test -p ciphermill --test integration served_image
 //! ```
 
 #[path = "../../device/tests/support/image.rs"]
 mod image;
 
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -79,7 +80,7 @@ fn write(directory: &Path, binary: &Path) {
 fn check(name: &str, images: &[&str]) {
     let bench = Bench::new();
     let (from, s) = (fixture(name), bench.path("s"));
-    fs::create_dir(&s).expect("room");
+    fs::DirBuilder::new().mode(0o700).create(&s).expect("room");
     image::unpack(&from, images, &s);
     let [server, key, list] = PLAIN.map(|name| fs::read(from.join(name)).expect("a file of the fixture"));
     fs::write(s.join("server.json"), &server).expect("room");

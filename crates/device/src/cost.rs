@@ -50,12 +50,22 @@ impl Rate {
     }
 }
 
+/// An expected time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// Of a size that was timed.
+    Timed(Duration),
+    /// Guessed. What was never tried is not refused for it.
+    Guessed(Duration),
+}
+
 /// Time by the size of an operand, where it is not in proportion: sizes that were timed are known, others are guessed from
 /// the nearest one.
 #[derive(Debug)]
 pub(crate) struct BySize {
-    /// The expected time of a job before any was timed.
+    /// The expected time of a job before any was timed, and for each byte of its operand.
     initial_ns: f64,
+    initial_ns_per_byte: f64,
     /// Bytes that are worth the part of a job that does not grow.
     fixed: u64,
     seen: Mutex<Sizes>,
@@ -74,8 +84,14 @@ const MAX_SIZES: usize = 64;
 const MAX_GUESS_NS: f64 = 10e9;
 
 impl BySize {
-    pub(crate) fn new(initial_ns: f64, fixed: u64) -> Self {
-        Self { initial_ns, fixed, seen: Mutex::default() }
+    /// Expects `ns` for a job of any size until one has been timed.
+    pub(crate) fn new(ns: f64, fixed: u64) -> Self {
+        Self { initial_ns: ns, initial_ns_per_byte: 0.0, fixed, seen: Mutex::default() }
+    }
+
+    /// Expects `ns` for a byte until a job has been timed.
+    pub(crate) fn in_proportion(ns: f64, fixed: u64) -> Self {
+        Self { initial_ns: 0.0, initial_ns_per_byte: ns, fixed, seen: Mutex::default() }
     }
 
     pub(crate) fn observe(&self, size: u64, took: Duration) {
@@ -91,6 +107,14 @@ impl BySize {
 
     /// For an unknown size: the time of the job before.
     pub(crate) fn expect(&self, size: Option<u64>) -> Duration {
+        match self.judge(size) {
+            Expected::Timed(time) => time,
+            Expected::Guessed(time) => time.min(from_ns(MAX_GUESS_NS)),
+        }
+    }
+
+    /// The same, as it was timed or without a bound.
+    pub(crate) fn judge(&self, size: Option<u64>) -> Expected {
         let seen = locked(&self.seen);
         let size = size.unwrap_or(seen.last);
         let (below, above) = (seen.mean_ns.range(..=size).next_back(), seen.mean_ns.range(size..).next());
@@ -101,9 +125,9 @@ impl BySize {
             (below, above) => above.or(below),
         };
         match nearest {
-            Some((near, ns)) if *near == size => from_ns(*ns),
-            Some((near, ns)) => from_ns((ns * weight(size) / weight(*near)).min(MAX_GUESS_NS)),
-            None => from_ns(self.initial_ns),
+            Some((near, ns)) if *near == size => Expected::Timed(from_ns(*ns)),
+            Some((near, ns)) => Expected::Guessed(from_ns(ns * weight(size) / weight(*near))),
+            None => Expected::Guessed(from_ns(self.initial_ns + self.initial_ns_per_byte * size as f64)),
         }
     }
 }
@@ -135,6 +159,16 @@ mod tests {
     }
 
     #[test]
+    fn before_anything_was_timed_the_guess_may_grow_with_the_size() {
+        let costs = BySize::in_proportion(5.0, 1 << 20);
+        assert_eq!(costs.judge(Some(1000)), Expected::Guessed(Duration::from_micros(5)));
+        costs.observe(1000, 20 * MS);
+        // A small job says little about large ones.
+        let Expected::Guessed(guess) = costs.judge(Some(8 << 20)) else { panic!("it was never timed") };
+        assert!(about(guess, 180 * MS), "{guess:?}");
+    }
+
+    #[test]
     fn a_size_that_was_timed_is_known_and_others_are_guessed_from_the_nearest() {
         let costs = BySize::new(100e6, 1 << 20);
         assert_eq!((costs.expect(Some(5)), costs.expect(None)), (100 * MS, 100 * MS));
@@ -148,6 +182,8 @@ mod tests {
         for size in 0..1000 {
             costs.observe(size << 30, 11_000 * MS);
         }
+        assert_eq!(costs.judge(Some(999 << 30)), Expected::Timed(11_000 * MS));
+        assert!(matches!(costs.judge(Some(998 << 20)), Expected::Guessed(_)));
         assert_eq!(locked(&costs.seen).mean_ns.len(), MAX_SIZES);
         assert_eq!(costs.expect(Some(999 << 30)), Duration::from_secs(11), "what was timed is no guess");
     }

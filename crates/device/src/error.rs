@@ -237,6 +237,9 @@ pub enum RunError {
         /// log2 of the greatest that is accepted.
         limit: f64,
     },
+    /// The handlers cannot say how often the result would be wrong.
+    #[error("the failure probability of the result is not known; --assume-range accepts it")]
+    FailureUnknown,
     /// An instruction failed, or its result would be wrong.
     #[error("instruction {index} (`{instruction}`): {source}")]
     Instruction {

@@ -193,9 +193,9 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
     /// Whether the instruction needs the key of its registers. One that does not costs no key loading.
     fn needs_key(&self, instruction: &Instruction) -> bool;
 
-    /// How long the instruction is expected to take, the loading of its key and the preparing of its operand not counted. `operands` are the sizes in
-    /// bytes of the registers it reads, in the order of [`Instruction::reads`]; `None` where an earlier instruction will
-    /// have written one and [`result_size`](Self::result_size) did not say.
+    /// How long the instruction is expected to take, the loading of its key and the preparing of its operand not counted.
+    /// `operands` are the sizes in bytes of the registers it reads, in the order of [`Instruction::reads`]; `None` where an
+    /// earlier instruction will have written one and [`result_size`](Self::result_size) did not say.
     fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration;
 
     /// The size in bytes of the register that the instruction writes, as far as it follows from the sizes of its operands.

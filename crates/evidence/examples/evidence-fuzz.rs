@@ -50,8 +50,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     mutations["longest_ms"] = json!(longest.ok_or("the test does not report times")? as f64 / 1000.0);
 
     let seconds = std::env::var("CIPHERMILL_FUZZ_SECONDS").map_or(Ok(SECONDS), |text| text.parse())?;
-    let fuzzed = all(&targets, seconds)?;
-    support::write(&json!({ "mutations": mutations, "seconds_per_target": seconds, "targets": fuzzed }))
+    let parts = Parts::of("fuzz", &SOURCES)?;
+    let fuzzed = all(&parts, &targets, seconds)?;
+    support::write(&json!({ "mutations": mutations, "seconds_per_target": seconds, "targets": fuzzed }))?;
+    parts.finish();
+    Ok(())
 }
 
 fn targets() -> Result<Vec<String>, Box<dyn Error>> {
@@ -65,13 +68,12 @@ fn targets() -> Result<Vec<String>, Box<dyn Error>> {
 }
 
 /// Runs the targets; one that fails does not keep the others from running.
-fn all(targets: &[String], seconds: u64) -> Result<BTreeMap<String, Value>, Box<dyn Error>> {
-    let parts = Parts::of("fuzz", &SOURCES)?;
+fn all(parts: &Parts, targets: &[String], seconds: u64) -> Result<BTreeMap<String, Value>, Box<dyn Error>> {
     let (queue, outcomes) = (Mutex::new(targets.iter()), Mutex::new(BTreeMap::new()));
     let worker = || {
         loop {
             let Some(target) = queue.lock().expect("no panic").next() else { return };
-            let outcome = one(&parts, target, seconds);
+            let outcome = one(parts, target, seconds);
             outcomes.lock().expect("no panic").insert(target.clone(), outcome);
         }
     };
@@ -86,7 +88,7 @@ fn all(targets: &[String], seconds: u64) -> Result<BTreeMap<String, Value>, Box<
 
 /// The figures of one target, with the reason if it is slow.
 fn one(parts: &Parts, target: &str, seconds: u64) -> Outcome {
-    let mut record = parts.get(target, seconds == SECONDS, || fuzzed(target, seconds))?;
+    let mut record = parts.get(target, || fuzzed(target, seconds))?;
     let rate = record["inputs_per_s"].as_u64().ok_or("the figures have no rate")?;
     if rate < RATE {
         let reason = SLOW.iter().find(|(name, _)| *name == target);

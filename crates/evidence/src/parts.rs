@@ -1,51 +1,82 @@
 //! Parts of a record that takes hours: each is kept when it is complete, so that a run that was stopped goes on with the others.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-/// The kept parts of an area, in `.evidence/<area>`. They hold for the sources that they were made of: a commit that changes
-/// one of them begins again, and so does a run with changes that are not committed.
+/// The kept parts of an area, in `.evidence/<area>`. They hold for the sources, the processor and the compiler that they were
+/// made with: a commit that changes one of the sources begins again. A run is not kept, and keeps nothing, if some of the
+/// sources are not committed, or if a variable `CIPHERMILL_…` shortens or changes it.
 #[derive(Debug)]
 pub struct Parts {
     folder: PathBuf,
-    /// The hash of the sources; `None` if some of them are not committed.
-    sources: Option<String>,
+    paths: &'static [&'static str],
+    /// What the parts hold for.
+    key: Option<String>,
 }
+
+/// Variables that change no figure.
+const NEUTRAL: [&str; 2] = ["CIPHERMILL_EVIDENCE", "CIPHERMILL_EVIDENCE_PARTS"];
 
 impl Parts {
     /// The parts of an area whose figures depend on these paths, as git understands them.
     ///
     /// # Errors
-    /// If git fails.
-    pub fn of(area: &str, paths: &[&str]) -> Result<Self, String> {
-        Ok(Self { folder: Path::new(".evidence").join(area), sources: hash(paths)? })
+    /// If git or the compiler does not answer.
+    pub fn of(area: &str, paths: &'static [&'static str]) -> Result<Self, String> {
+        Ok(Self { folder: Path::new(".evidence").join(area), paths, key: key(paths)? })
     }
 
-    /// The part of this name, kept or made now. It is kept only if it is `whole`: that of a full run.
+    /// The part of this name, kept or made now, with its time.
     ///
     /// # Errors
     /// That of `make`, or that the part cannot be kept.
-    pub fn get(&self, name: &str, whole: bool, make: impl FnOnce() -> Result<Value, String>) -> Result<Value, String> {
-        let file = self.folder.join(name).with_extension("json");
+    pub fn get(&self, name: &str, make: impl FnOnce() -> Result<Value, String>) -> Result<Value, String> {
+        let file = self.folder.join(format!("{name}.json"));
         let earlier = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-        let same = |record: &Value| whole && self.sources.is_some() && record["sources"] == json!(self.sources);
+        let same = |record: &Value| self.key.is_some() && record["key"] == json!(self.key);
         if let Some(mut record) = earlier.filter(same) {
             eprintln!("{name}: {} has the figures of these sources", file.display());
             return Ok(record["figures"].take());
         }
-        let figures = make()?;
-        if whole {
+        let begun = Instant::now();
+        let mut figures = make()?;
+        figures["wall_s"] = json!(begun.elapsed().as_secs_f64());
+        // What is compiled is what was there in the meantime.
+        if self.key.is_some() && key(self.paths)? == self.key {
             let failed = |error: std::io::Error| format!("{}: {error}", file.display());
             fs::create_dir_all(&self.folder).map_err(failed)?;
-            let record = json!({ "sources": self.sources, "figures": figures });
+            let record = json!({ "key": self.key, "figures": figures });
             fs::write(&file, record.to_string()).map_err(failed)?;
         }
         Ok(figures)
     }
+
+    /// Forgets all parts, as the record is complete: the next run makes them again.
+    pub fn finish(self) {
+        // Nothing was kept, perhaps.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn key(paths: &[&str]) -> Result<Option<String>, String> {
+    let changes = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with("CIPHERMILL_") && !NEUTRAL.contains(&&*name)
+    };
+    if std::env::vars_os().any(|(name, _)| changes(&name)) {
+        return Ok(None);
+    }
+    let Some(sources) = hash(paths)? else { return Ok(None) };
+    let cpu = fs::read_to_string("/proc/cpuinfo").map_err(|error| format!("/proc/cpuinfo: {error}"))?;
+    let cpu = cpu.lines().filter(|line| line.starts_with("model") || line.starts_with("cpu family")).take(3);
+    let compiler = output(Command::new("rustc").arg("--version"), &[])?;
+    Ok(Some(format!("{sources} {:?} {}", cpu.collect::<Vec<_>>(), String::from_utf8_lossy(&compiler))))
 }
 
 /// The hash of the committed state of the paths; `None` if some of it is not committed.
@@ -60,14 +91,15 @@ fn hash(paths: &[&str]) -> Result<Option<String>, String> {
 }
 
 fn git(arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("git {}: {error}", arguments.join(" "));
-    let mut child = Command::new("git")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| failed(&error))?;
-    // Closed when it is written, which is before git says anything.
+    output(Command::new("git").args(arguments), input)
+}
+
+/// What a command prints.
+fn output(command: &mut Command, input: &[u8]) -> Result<Vec<u8>, String> {
+    let what = format!("{command:?}");
+    let failed = |error: &dyn std::fmt::Display| format!("{what}: {error}");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|error| failed(&error))?;
+    // Closed when it is written, which is before the command says anything.
     child.stdin.take().ok_or_else(|| failed(&"no input"))?.write_all(input).map_err(|error| failed(&error))?;
     let output = child.wait_with_output().map_err(|error| failed(&error))?;
     if output.status.success() { Ok(output.stdout) } else { Err(failed(&output.status)) }

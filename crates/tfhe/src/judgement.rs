@@ -83,8 +83,8 @@ impl ParameterSet {
         Bounds::UNSTATED.at_least(self.bootstrapped_noise(NoiseName::of(&"any"), choice).variance())
     }
 
-    /// The noise of a bootstrap's result named `name`, by the noisier back end. It depends on no other noise, except that all results of the small
-    /// order share the bias of the key switch.
+    /// The noise of a bootstrap's result named `name`, by the noisier back end. It depends on no other noise, except that all
+    /// results of the small order share the bias of the key switch.
     ///
     /// # Example
     /// ```

@@ -90,7 +90,7 @@ fn of_run(cause: &RunError) -> Status {
         RunError::ResultTooLarge { .. } => RESULT_TOO_LARGE,
         RunError::OutOfReach { .. } => ACCESS_DENIED,
         RunError::Memory(MemoryError::Swap(_)) => Status::INTERNAL_ERROR,
-        RunError::FailureTooLikely { .. } => FAILURE_TOO_LIKELY,
+        RunError::FailureTooLikely { .. } | RunError::FailureUnknown => FAILURE_TOO_LIKELY,
         RunError::Instruction { source: HandlerError::Range { .. }, .. } => RANGE_EXCEEDED,
         RunError::Instruction { source: HandlerError::UnknownRange { .. }, .. } => RANGE_UNKNOWN,
         _ => PROGRAM_FAILED,

@@ -26,6 +26,26 @@ struct State<K: Eq + Hash, V> {
     kept: LruCache<K, (u64, V)>,
 }
 
+impl<K: Eq + Hash, V> State<K, V> {
+    /// Makes room for a value and keeps it; returns what had to go.
+    fn put(&mut self, limit: u64, weigh: fn(&V) -> u64, name: K, version: u64, value: V) -> Vec<(u64, V)> {
+        let weight = weigh(&value);
+        let mut dropped: Vec<_> = self.kept.pop(&name).into_iter().collect();
+        self.weight -= dropped.iter().map(|(_, value)| weigh(value)).sum::<u64>();
+        if weight <= limit {
+            while self.weight > limit - weight
+                && let Some((_, oldest)) = self.kept.pop_lru()
+            {
+                self.weight -= weigh(&oldest.1);
+                dropped.push(oldest);
+            }
+            self.weight += weight;
+            self.kept.put(name, (version, value));
+        }
+        dropped
+    }
+}
+
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     pub(super) fn new(limit: u64, weigh: fn(&V) -> u64) -> Self {
         Self { limit, weigh, state: Mutex::new(State { weight: 0, kept: LruCache::unbounded() }) }
@@ -37,23 +57,25 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     }
 
     pub(super) fn insert(&self, name: K, version: u64, value: V) {
-        let weight = (self.weigh)(&value);
         let mut state = locked(&self.state);
-        let mut dropped: Vec<_> = state.kept.pop(&name).into_iter().collect();
-        state.weight -= dropped.iter().map(|(_, value)| (self.weigh)(value)).sum::<u64>();
-        if weight <= self.limit {
-            while state.weight > self.limit - weight
-                && let Some((_, oldest)) = state.kept.pop_lru()
-            {
-                state.weight -= (self.weigh)(&oldest.1);
-                dropped.push(oldest);
-            }
-            state.weight += weight;
-            state.kept.put(name, (version, value));
-        }
+        let dropped = state.put(self.limit, self.weigh, name, version, value);
         // Large values are freed outside of the lock.
         drop(state);
         drop(dropped);
+    }
+
+    /// Inserts a value, unless the cache has one of this version or of a later one. Returns the value of this version to use.
+    pub(super) fn insert_or_get(&self, name: K, version: u64, value: V) -> V {
+        let mut state = locked(&self.state);
+        match state.kept.get(&name) {
+            Some((kept, other)) if *kept == version => return other.clone(),
+            Some((kept, _)) if *kept > version => return value,
+            _ => {}
+        }
+        let dropped = state.put(self.limit, self.weigh, name, version, value.clone());
+        drop(state);
+        drop(dropped);
+        value
     }
 
     pub(super) fn remove(&self, name: &K) {
@@ -92,6 +114,9 @@ mod tests {
         assert_eq!(cache.get(&6, 1), None, "heavier than the limit");
         cache.insert(5, 2, 1);
         assert_eq!((cache.get(&5, 1), cache.get(&5, 2)), (None, Some(1)));
+        assert_eq!((cache.insert_or_get(5, 2, 7), cache.insert_or_get(5, 1, 7)), (1, 7));
+        assert_eq!(cache.get(&5, 2), Some(1), "the earlier value of the later version");
+        assert_eq!((cache.insert_or_get(5, 3, 1), cache.get(&5, 3)), (1, Some(1)));
         cache.remove(&0);
         cache.remove(&0);
         let state = locked(&cache.state);

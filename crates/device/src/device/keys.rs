@@ -7,13 +7,13 @@ use super::{
     config::KeyMemory,
 };
 use crate::{
-    cost::Rate,
+    cost::{BySize, Expected},
     error::{KeyMemoryError, RunError},
-    handler::{HandlerError, KeyContext, KeyPart, KeyShape, ObjectHandler},
+    handler::{HandlerError, KeyPart, KeyShape, ObjectHandler},
     metrics::KeyMemoryUsage,
     store::{SpaceId, Store, StoredObject},
 };
-use ciphermill_program::{TypeCode, VrId};
+use ciphermill_program::{KeyId, TypeCode, VrId};
 use std::{
     collections::BTreeMap,
     io::{self, Read},
@@ -21,51 +21,39 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The most shapes that are remembered.
-const MAX_SHAPES: u64 = 4096;
+/// The most shapes of a space that are remembered.
+const MAX_SHAPES: u64 = 1024;
 /// The expected time to load a byte of a stored key, or to prepare a byte of an operand, before one of its type was timed.
 const INITIAL_NS_PER_BYTE: f64 = 5.0;
+/// Bytes that take as long as the part of loading or preparing that does not grow, roughly.
+const FIXED_BYTES: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Keys {
-    /// By key, with the generation of its first part.
-    shapes: Cache<KeyName, Arc<dyn KeyShape>>,
+    /// By key, with the generation of its first part. Each space has its own, so that no other displaces what was learnt.
+    shapes: Mutex<BTreeMap<SpaceId, Arc<Shapes>>>,
     budget: Budget,
     load_times: Times,
     prepare_times: Times,
 }
 
-/// What loading keys or preparing operands takes, by space and type of the keys. No space learns from another or misleads it.
+/// What loading keys or preparing operands took, by space and type of the keys. No space learns from another or misleads it.
 #[derive(Debug, Default)]
-struct Times(Mutex<BTreeMap<(SpaceId, TypeCode), Time>>);
-
-#[derive(Debug)]
-struct Time {
-    rate: Rate,
-    /// Whether any job ended; until then the estimate is a guess.
-    seen: bool,
-}
-
-impl Default for Time {
-    fn default() -> Self {
-        Self { rate: Rate::new(INITIAL_NS_PER_BYTE, 0.0), seen: false }
-    }
-}
+struct Times(Mutex<BTreeMap<(SpaceId, TypeCode), BySize>>);
 
 impl Times {
-    fn observe(&self, name: KeyName, bytes: f64, took: Duration) {
-        let mut times = locked(&self.0);
-        let time = times.entry((name.0, name.1)).or_default();
-        time.rate.observe(bytes, took);
-        time.seen = true;
+    fn of<T>(&self, name: KeyName, ask: impl FnOnce(&BySize) -> T) -> T {
+        ask(locked(&self.0)
+            .entry((name.0, name.1))
+            .or_insert_with(|| BySize::in_proportion(INITIAL_NS_PER_BYTE, FIXED_BYTES)))
     }
 
-    /// The expected time. A guess is at most `most`: what was never tried is tried.
-    fn expect(&self, name: KeyName, bytes: f64, most: Duration) -> Duration {
-        let mut times = locked(&self.0);
-        let time = times.entry((name.0, name.1)).or_default();
-        let expected = time.rate.expect(Some(bytes));
-        if time.seen { expected } else { expected.min(most) }
+    fn observe(&self, name: KeyName, bytes: u64, took: Duration) {
+        self.of(name, |times| times.observe(bytes, took));
+    }
+
+    fn expect(&self, name: KeyName, bytes: u64) -> Expected {
+        self.of(name, |times| times.judge(Some(bytes)))
     }
 }
 
@@ -84,10 +72,12 @@ pub(super) fn generations(parts: &[Arc<StoredObject>]) -> Vec<u64> {
     parts.iter().map(|part| part.generation()).collect()
 }
 
+type Shapes = Cache<(TypeCode, KeyId), Arc<dyn KeyShape>>;
+
 impl Keys {
     pub(super) fn new(limits: KeyMemory) -> Self {
         Self {
-            shapes: Cache::new(MAX_SHAPES, |_| 1),
+            shapes: Mutex::default(),
             budget: Budget::new(limits),
             load_times: Times::default(),
             prepare_times: Times::default(),
@@ -107,39 +97,43 @@ impl Keys {
         parts: &[Arc<StoredObject>],
     ) -> Result<Option<Arc<dyn KeyShape>>, HandlerError> {
         let Some(first) = parts.first() else { return Ok(None) };
-        if let Some(shape) = self.shapes.get(&name, first.generation()) {
+        let (shapes, key) = (self.shapes_of(name.0), (name.1, name.2));
+        if let Some(shape) = shapes.get(&key, first.generation()) {
             return Ok(Some(shape));
         }
         let mut head = store.read(Arc::clone(first));
         let shape = handler.describe_key(first.key().id, first.size(), &mut head)?;
-        self.shapes.insert(name, first.generation(), Arc::clone(&shape));
-        Ok(Some(shape))
+        Ok(Some(shapes.insert_or_get(key, first.generation(), shape)))
     }
 
-    /// How long it is expected to take until the key is in the form for computing. A guess is at most `most`: a key that was never
-    /// loaded is tried.
-    pub(super) fn expected_load(&self, name: KeyName, parts: &[Arc<StoredObject>], most: Duration) -> Duration {
-        if self.budget.holds(Name::Key(name), &generations(parts)) {
-            return Duration::ZERO;
+    fn shapes_of(&self, space: SpaceId) -> Arc<Shapes> {
+        let new = || Arc::new(Cache::new(MAX_SHAPES, |_| 1));
+        Arc::clone(locked(&self.shapes).entry(space).or_insert_with(new))
+    }
+
+    /// How long it is expected to take until the key is in the form for computing.
+    pub(super) fn expected_load(&self, name: KeyName, parts: &[Arc<StoredObject>]) -> Expected {
+        match self.budget.holds(Name::Key(name), &generations(parts)) {
+            true => Expected::Timed(Duration::ZERO),
+            false => self.load_times.expect(name, stored_bytes(parts)),
         }
-        self.load_times.expect(name, stored_bytes(parts), most)
     }
 
-    /// The same until an operand is prepared under the key. `stored`: the object that holds it, if one does; `bytes`: its size.
+    /// How long it is expected to take until an operand of `bytes` bytes is prepared under the key. `stored`: the object that
+    /// holds it, if one does.
     pub(super) fn expected_preparation(
         &self,
         (name, parts): (KeyName, &[Arc<StoredObject>]),
         stored: Option<&StoredObject>,
         bytes: u64,
-        most: Duration,
-    ) -> Duration {
+    ) -> Expected {
         let held = |operand: &StoredObject| {
             self.budget.holds(Name::Prepared(name, operand.key().id), &versions(parts, operand))
         };
-        if stored.is_some_and(held) {
-            return Duration::ZERO;
+        match stored.is_some_and(held) {
+            true => Expected::Timed(Duration::ZERO),
+            false => self.prepare_times.expect(name, bytes),
         }
-        self.prepare_times.expect(name, bytes as f64, most)
     }
 
     /// The key in the form for computing, made from `parts` (ascending) unless that is already done.
@@ -196,13 +190,15 @@ impl Keys {
             Found::Missing(making) => making,
         };
         let deadline = self.deadline(asker);
+        let begun = Instant::now();
         // The content itself, which is in memory until all is prepared.
         let _content_bytes = making.reserve_beside(key.bytes(), operand.size(), deadline).map_err(no_memory)?;
         let content = content()?;
         let needed = asker.handler.prepare_bytes(id, &content, key.value())?;
         let held = key.bytes().saturating_add(operand.size());
         let reservation = making.reserve_beside(held, needed, deadline).map_err(no_memory)?;
-        let prepared = self.prepare(asker, name, (id, &content), key)?;
+        let prepared = asker.handler.prepare(id, &content, key.value())?;
+        self.prepare_times.observe(name, operand.size(), begun.elapsed());
         let prepared = making.keep(prepared, reservation).map_err(no_memory)?;
         if !asker.store.is_current(operand) || parts.iter().any(|part| !asker.store.is_current(part)) {
             self.budget.forget_prepared(name.0, id);
@@ -221,21 +217,10 @@ impl Keys {
         let no_memory = |source| RunError::KeyMemory { key: name.2, source };
         let needed = asker.handler.prepare_bytes(id, content, key.value())?;
         let reservation = self.budget.reserve(name.0, needed, self.deadline(asker)).map_err(no_memory)?;
-        let prepared = self.prepare(asker, name, (id, content), key)?;
-        Ok(reservation.hold(prepared).map_err(no_memory)?)
-    }
-
-    fn prepare(
-        &self,
-        asker: &Asker<'_>,
-        name: KeyName,
-        (id, content): (VrId, &[u8]),
-        key: &Use,
-    ) -> Result<Arc<dyn KeyContext>, HandlerError> {
         let begun = Instant::now();
         let prepared = asker.handler.prepare(id, content, key.value())?;
-        self.prepare_times.observe(name, content.len() as f64, begun.elapsed());
-        Ok(prepared)
+        self.prepare_times.observe(name, content.len() as u64, begun.elapsed());
+        Ok(reservation.hold(prepared).map_err(no_memory)?)
     }
 
     /// Memory for other work of a space.
@@ -252,7 +237,7 @@ impl Keys {
 
     /// Drops the shape, the key and its prepared operands, because one of the key's objects changed.
     pub(super) fn forget_key(&self, name: KeyName) {
-        self.shapes.remove(&name);
+        self.shapes_of(name.0).remove(&(name.1, name.2));
         self.budget.forget_key(name);
     }
 
@@ -288,8 +273,8 @@ fn versions(parts: &[Arc<StoredObject>], operand: &StoredObject) -> Vec<u64> {
 }
 
 /// Bytes of the parts of a key as they are stored.
-fn stored_bytes(parts: &[Arc<StoredObject>]) -> f64 {
-    parts.iter().map(|part| part.size()).sum::<u64>() as f64
+fn stored_bytes(parts: &[Arc<StoredObject>]) -> u64 {
+    parts.iter().map(|part| part.size()).sum()
 }
 
 /// A reader that fails from `end` on, so that reading does not outlast its program.

@@ -326,20 +326,19 @@ impl ObjectSource {
         if disarms && keep_armed {
             return Err(DeviceError::WouldDisarm { id });
         }
+        let mut disarmed = false;
         let content = if compute {
             let register = program_register(id.key_id);
             let program =
                 inner.store.get(space.key(register)).map_err(|_| DeviceError::NoProgram { id, program: register })?;
             let terms = Terms { limit: result_limit, reach: reach.as_ref() };
             let result = run::run(space, &program, id, None, terms)?;
-            if disarms {
-                disarm(inner, &object)?;
-            }
+            disarmed = disarms && disarm(inner, &object)?;
             Content::Computed(Cursor::new(result))
         } else {
             Content::Stored(inner.store.read(Arc::clone(&object)))
         };
-        let source = Self { stat: ObjectStat::from(&*object), content, disarmed: disarms };
+        let source = Self { stat: ObjectStat::from(&*object), content, disarmed };
         count(&inner.metrics.reads, 1);
         count(&inner.metrics.computed_reads, u64::from(source.computed()));
         count(&inner.metrics.bytes_read, source.size());
@@ -428,11 +427,11 @@ impl ObjectSource {
     }
 }
 
-/// Clears the armed flag of this version. A version written meanwhile keeps its own.
-fn disarm(inner: &Inner, object: &StoredObject) -> Result<(), StoreError> {
+/// Clears the armed flag of this version; whether it still stood there. A version written meanwhile keeps its own.
+fn disarm(inner: &Inner, object: &StoredObject) -> Result<bool, StoreError> {
     match inner.store.set_flags_of(object, object.flags().without(ObjectFlags::ARMED)) {
-        Err(StoreError::NotFound { .. }) => Ok(()),
-        outcome => outcome,
+        Err(StoreError::NotFound { .. }) => Ok(false),
+        outcome => outcome.map(|()| true),
     }
 }
 

@@ -196,6 +196,8 @@ struct Sizes {
     keys: HashSet<(TypeCode, KeyId)>,
     /// The stored operands that it has had prepared, by key.
     prepared: HashSet<((TypeCode, KeyId), VrId)>,
+    /// The time of loads and preparations that was guessed.
+    guessed: Duration,
 }
 
 /// The moment until which a run may go on that begins now.
@@ -351,7 +353,10 @@ impl<'a> Run<'a> {
     }
 
     fn verified<'p>(&self, program: &'p Program) -> Result<Verified<'p>, RunError> {
-        Ok(verify(self.inner.registry.instructions(), program, self, &self.inner.config.program_limits())?)
+        let verified = verify(self.inner.registry.instructions(), program, self, &self.inner.config.program_limits());
+        // It reads objects, and takes one that it could not read in time as what it is not.
+        self.in_time(0)?;
+        Ok(verified?)
     }
 
     /// The facts of every result, if the handlers refuse none and the run fails rarely enough.
@@ -365,12 +370,16 @@ impl<'a> Run<'a> {
             }
         })?;
         let limit = self.limit(verified.returned());
-        // What is not known counts as certain, unless the operator takes ranges on trust.
-        let unknown = (!self.inner.config.assume_range).then_some(0.0);
-        match assessment.failure().log2().or(unknown) {
+        match assessment.failure().log2() {
             Some(log2_p_fail) if log2_p_fail > limit => Err(RunError::FailureTooLikely { log2_p_fail, limit }),
+            None if !self.inner.config.assume_range => Err(RunError::FailureUnknown),
             _ => Ok(assessment),
         }
+    }
+
+    /// An error once the time of the run is over, after `done` instructions.
+    fn in_time(&self, done: usize) -> Result<(), RunError> {
+        if Instant::now() > self.end { Err(self.timed_out(done)) } else { Ok(()) }
     }
 
     fn timed_out(&self, done: usize) -> RunError {
@@ -386,10 +395,8 @@ impl<'a> Run<'a> {
     fn steps(&mut self, program: &Program, assessment: &Assessment) -> Result<Vec<u8>, RunError> {
         let instructions = program.instructions();
         for (index, instruction) in instructions.iter().enumerate() {
+            self.in_time(index)?;
             let started = Instant::now();
-            if started > self.end {
-                return Err(self.timed_out(index));
-            }
             let returned = self.step(index, instruction, assessment.result(index))?;
             let metrics = self.times.entry(instruction.mnemonic()).or_default();
             metrics.count += 1;
@@ -448,15 +455,14 @@ impl<'a> Run<'a> {
         let operand = place.and_then(|place| Some((instruction.reads().nth(place)?, values.get(place)?)));
         let prepared = match (operand, &key) {
             (Some(operand), Some(key)) => {
+                // Loading the key and preparing a large matrix take long, and the instruction itself comes on top.
+                self.in_time(index)?;
                 let prepared =
                     self.prepared((target, key.as_ref()), handler, operand).map_err(|refused| match refused {
                         Refused::Run(error) => error,
                         Refused::Instruction(source) => refuse(source),
                     })?;
-                // A large matrix takes long; the instruction itself would come on top.
-                if Instant::now() > self.end {
-                    return Err(self.timed_out(index));
-                }
+                self.in_time(index)?;
                 Some(prepared)
             }
             _ => None,

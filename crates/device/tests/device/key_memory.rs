@@ -158,12 +158,18 @@ fn loading_is_time_of_the_program() {
     let late = cause(compute(&space, 0).expect_err("too slow"));
     assert!(matches!(late, RunError::LoadTimedOut { took, .. } if took >= limit), "{late}");
     assert_eq!(device.metrics().key_memory.used, 0, "nothing is left behind");
-    toy.load_ms.store(20, Ordering::SeqCst);
+    toy.load_ms.store(150, Ordering::SeqCst);
     assert_eq!(compute(&space, 1).expect("in time"), 1001);
-    // A key a hundred times as long is expected to take a hundred times as long, about 4 s.
-    let refused = cause(compute(&space, 2).expect_err("expected to be too slow"));
+    // A key of that size is known to take 150 ms or more, and 300 ms more are too long.
+    store_key(&space, 3, 1, 1000);
+    toy.claimed_ms.store(300, Ordering::SeqCst);
+    let refused = cause(compute(&space, 3).expect_err("expected to be too slow"));
     assert!(matches!(refused, RunError::Verify(VerifyError::TooSlow { .. })), "{refused}");
-    assert_eq!(toy.keys_opened.load(Ordering::SeqCst), 2);
+    toy.claimed_ms.store(0, Ordering::SeqCst);
+    // What one of another size takes is not known, and so it is tried.
+    toy.load_ms.store(0, Ordering::SeqCst);
+    assert_eq!(compute(&space, 2).expect("in time"), 1002);
+    assert_eq!(toy.keys_opened.load(Ordering::SeqCst), 3);
 }
 
 #[test]

@@ -50,10 +50,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let takes = |name: &str| chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|part| part == name));
     let (parts, mut record) = (Parts::of("trust", &["Cargo.toml", "Cargo.lock", "crates"])?, serde_json::Map::new());
     for (name, run) in PARTS.into_iter().filter(|(name, _)| takes(name)) {
-        // The hour may be shorter, to try the runner.
-        let whole = name != "serve" || serve::is_whole();
-        let part = parts.get(name, whole, || run().map_err(|error| error.to_string()))?;
-        record.insert(name.to_owned(), part);
+        record.insert(name.to_owned(), parts.get(name, || run().map_err(|error| error.to_string()))?);
     }
-    support::write(&Value::Object(record))
+    support::write(&Value::Object(record))?;
+    if chosen.is_none() {
+        parts.finish();
+    }
+    Ok(())
 }

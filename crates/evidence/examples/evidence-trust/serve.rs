@@ -20,18 +20,9 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// The most that the server may grow from the first sixth of the time to the last.
 const MOST_GROWTH_MIB: u64 = 32;
 
-fn minutes() -> Result<u64, std::num::ParseIntError> {
-    std::env::var("CIPHERMILL_EVIDENCE_SERVE_MINUTES").map_or(Ok(MINUTES), |text| text.parse())
-}
-
-/// Whether the time is not a shorter one.
-pub(crate) fn is_whole() -> bool {
-    minutes() == Ok(MINUTES)
-}
-
 /// Fails if the server grows, or ends.
 pub(crate) fn hour() -> Result<Value, Box<dyn Error>> {
-    let minutes = minutes()?;
+    let minutes = std::env::var("CIPHERMILL_EVIDENCE_SERVE_MINUTES").map_or(Ok(MINUTES), |text| text.parse())?;
     let directory = tempfile::tempdir_in(".")?;
     let server = Server::start(&support::release_binary()?, &directory.path().join("s"));
     let (pid, over) = (server.pid(), Arc::new(AtomicBool::new(false)));

@@ -1,14 +1,24 @@
 //! A run as the verifier sees it: stored objects and expected times.
 
-use super::Run;
+use super::{Run, Sizes};
 use crate::{
+    cost::Expected,
     device::registry::Known,
-    handler::{Role, TypeDescriptor},
+    handler::{Residency, Role, TypeDescriptor},
 };
 use ciphermill_program::{Action, Environment, Instruction, ObjectInfo, VrId};
 use std::{sync::Arc, time::Duration};
 
 impl Run<'_> {
+    /// Whether the register has the object that is being written.
+    fn is_trigger(&self, id: VrId) -> bool {
+        self.operand.is_some() && id == self.trigger
+    }
+
+    fn is_paged(&self, id: VrId) -> bool {
+        self.inner.registry.get(id.type_code).is_some_and(|known| known.descriptor.residency == Residency::Paged)
+    }
+
     /// The size of a value in the newest version of its format. One that cannot be read is judged by its own size, and
     /// refused by the assessment.
     fn newest_size(&self, id: VrId, size: u64) -> u64 {
@@ -18,6 +28,15 @@ impl Run<'_> {
             return size;
         };
         self.stored_facts(id).map_or(size, |facts| handler.newest_size(&facts, size))
+    }
+}
+
+impl Sizes {
+    /// A guess as far as it counts: those of a program together stay below its limit, so that what was never tried is tried.
+    fn guess(&mut self, time: Duration, limit: Duration) -> Duration {
+        let counted = time.min((limit / 4 * 3).saturating_sub(self.guessed));
+        self.guessed += counted;
+        counted
     }
 }
 
@@ -59,19 +78,37 @@ impl Environment for Run<'_> {
         let Some(family) = self.family(id).filter(|_| handler.needs_key(instruction)) else { return cost };
         let name = (self.space.id, family.0, family.1);
         let parts = || self.key_parts(family.0, family.1);
-        let limit = self.inner.config.max_program_duration;
         let load = match sizes.keys.insert(family) {
-            true => self.inner.keys.expected_load(name, &parts(), limit / 2),
-            false => Duration::ZERO,
+            true => self.inner.keys.expected_load(name, &parts()),
+            false => Expected::Timed(Duration::ZERO),
         };
         let prepared = handler.prepares(instruction).and_then(|place| {
             let operand = instruction.reads().nth(place)?;
-            // One that the program wrote is prepared for each instruction, one that is stored for the first.
-            let stored = self.view.get(&operand).filter(|_| !sizes.registers.contains_key(&operand));
+            // Objects outside of paging are prepared once and kept; what the program has written is prepared each time.
+            let stored = self.view.get(&operand).filter(|_| {
+                !sizes.registers.contains_key(&operand) && !self.is_trigger(operand) && !self.is_paged(operand)
+            });
             let again = stored.is_some() && !sizes.prepared.insert((family, operand));
             let bytes = operands.get(place).copied().flatten().filter(|_| !again)?;
-            Some(self.inner.keys.expected_preparation((name, &parts()), stored.map(Arc::as_ref), bytes, limit / 4))
+            Some(self.inner.keys.expected_preparation((name, &parts()), stored.map(Arc::as_ref), bytes))
         });
-        cost + load + prepared.unwrap_or_default()
+        [Some(load), prepared].into_iter().flatten().fold(cost, |cost, expected| {
+            cost + match expected {
+                Expected::Timed(time) => time,
+                Expected::Guessed(time) => sizes.guess(time, self.inner.config.max_program_duration),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guesses_alone_refuse_no_program() {
+        let (mut sizes, limit) = (Sizes::default(), Duration::from_secs(20));
+        let counted: Vec<_> = [5, 100, 1].map(|secs| sizes.guess(Duration::from_secs(secs), limit).as_secs()).into();
+        assert_eq!(counted, [5, 10, 0]);
     }
 }

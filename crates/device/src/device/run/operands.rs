@@ -21,8 +21,8 @@ impl Run<'_> {
         Ok(self.with_room(|| self.inner.memory.store_for(self.space.id.0, bytes))?)
     }
 
-    /// Does `work`; when the swap area, the addresses or the space's part of them are used up, releases the unused registers of stored objects
-    /// (their content is in the store as well), and tries once more.
+    /// Does `work`; when the swap area, the addresses or the space's part of them are used up, releases the unused registers of
+    /// stored objects (their content is in the store as well), and tries once more.
     pub(super) fn with_room<T>(&self, mut work: impl FnMut() -> Result<T, MemoryError>) -> Result<T, MemoryError> {
         match work() {
             Err(MemoryError::SwapFull { .. } | MemoryError::AddressSpaceExhausted { .. }) => {

@@ -1,6 +1,7 @@
 //! The rates of entries: each account has its own, and denials have a separate one.
 //!
-//! A host that causes too many entries hides no entry of another account, and its denials hide no entry of its changes.
+//! A host that causes too many entries hides no entry of another account, and its denials hide no entry of its changes. Above
+//! 256 accounts at one time, the further ones share the rate of the server.
 //! Denials of one host within a second have one line with their number.
 
 use std::collections::HashMap;
