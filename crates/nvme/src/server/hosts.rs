@@ -306,9 +306,27 @@ mod tests {
         again.record.count_read(5);
         drop((first, again, other));
         assert_eq!((hosts.count(), hosts.table().connections), (0, 0));
-        assert_eq!(enter(&hosts, "a").expect("a place").record.bytes_read.load(Relaxed), 5, "remembered");
+        let stays = enter(&hosts, "a").expect("a place");
+        assert_eq!(stays.record.bytes_read.load(Relaxed), 5, "remembered");
         (0..5000).for_each(|number| drop(enter(&hosts, &number.to_string())));
         assert!(hosts.table().names.len() <= KNOWN && hosts.table().accounts.len() <= KNOWN);
+        assert!(hosts.table().names.contains_key("a") && hosts.table().accounts.contains_key(&stays.account));
+    }
+
+    #[test]
+    fn commands_and_lines_of_an_account_are_bounded() {
+        let limits = Limits { max_commands_per_host: 2, ..Limits::default() };
+        let place = enter(&hosts(&limits, &HostAccess::Any), "a").expect("a place");
+        let begun = [place.shares.try_begin(), place.shares.try_begin()];
+        assert!(begun.iter().all(Option::is_some) && place.shares.try_begin().is_none());
+        drop(begun);
+        assert!(place.shares.try_begin().is_some());
+        assert_eq!((0..100).filter(|_| place.shares.may_log()).count() as u32, LINES);
+        place.record.count_read(3);
+        place.record.count_write(4);
+        place.record.count_write(5);
+        let HostRecord { reads, writes, bytes_read, bytes_written, .. } = &*place.record;
+        assert_eq!([reads, writes, bytes_read, bytes_written].map(|count| count.load(Relaxed)), [1, 2, 3, 9]);
     }
 
     #[test]
