@@ -25,6 +25,8 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::pace::Pace;
+
 /// The name of the socket within the store.
 const FILE: &str = "admin.sock";
 /// Bytes of a request.
@@ -46,6 +48,8 @@ pub(in crate::commands) enum Request {
         target: PathBuf,
         /// Bytes that may stay on the disk for the backup alone.
         budget: u64,
+        /// Percent of the time that the backup may take.
+        share: u32,
     },
 }
 
@@ -160,7 +164,7 @@ async fn answer(stream: UnixStream, work: Work) -> io::Result<()> {
     let mut reading = BufReader::new(reading.take(MAX_REQUEST));
     let mut line = String::new();
     timeout(REQUEST_TIME, reading.read_line(&mut line)).await.map_err(io::Error::other)??;
-    let Request::Backup { target, budget } = match serde_json::from_str(&line) {
+    let Request::Backup { target, budget, share } = match serde_json::from_str(&line) {
         Ok(request) => request,
         Err(error) => return say(&mut writing, &Report::Failed(format!("not a request: {error}"))).await,
     };
@@ -172,7 +176,7 @@ async fn answer(stream: UnixStream, work: Work) -> io::Result<()> {
     let (sender, mut reports) = mpsc::channel(16);
     let stop = Arc::clone(&gone);
     let job = tokio::task::spawn_blocking(move || {
-        let end = back_up(&work, &target, budget, &stop, &sender);
+        let end = back_up(&work, (&target, budget, share), &stop, &sender);
         drop((work, turn));
         end
     });
@@ -191,12 +195,18 @@ async fn answer(stream: UnixStream, work: Work) -> io::Result<()> {
 }
 
 /// Makes the backup, on a thread that may block.
-fn back_up(work: &Work, target: &Path, budget: u64, gone: &AtomicBool, reports: &mpsc::Sender<Report>) -> Report {
+fn back_up(
+    work: &Work,
+    (target, budget, share): (&Path, u64, u32),
+    gone: &AtomicBool,
+    reports: &mpsc::Sender<Report>,
+) -> Report {
     tracing::info!(target = %target.display(), "backup begins");
     if !target.is_absolute() {
         return Report::Failed(format!("{} is not an absolute path", target.display()));
     }
-    let mut last = Instant::now();
+    let (mut last, mut pace) = (Instant::now(), Pace::new(share));
+    let goes_on = || !gone.load(Ordering::SeqCst) && !work.stop.load(Ordering::SeqCst);
     let origin = Origin::Device(&work.device);
     let outcome = backup::create(origin, Some(&work.volume), &work.store, target, budget, &mut |progress| {
         if last.elapsed() >= REPORT_EVERY {
@@ -208,7 +218,8 @@ fn back_up(work: &Work, target: &Path, budget: u64, gone: &AtomicBool, reports: 
             // A reader that lags behind misses some.
             let _ = reports.try_send(report);
         }
-        !gone.load(Ordering::SeqCst) && !work.stop.load(Ordering::SeqCst)
+        pace.pause(goes_on);
+        goes_on()
     });
     match outcome {
         Ok(record) => {

@@ -9,6 +9,7 @@ mod http;
 mod identity;
 mod logging;
 mod notify;
+mod pace;
 mod scrubber;
 mod source;
 

@@ -34,6 +34,9 @@ pub(super) struct Args {
     /// Disk that replaced objects, and separately blocks, may occupy for the backup alone; above it, the backup fails
     #[arg(long, value_name = "BYTES", default_value = "4G")]
     budget: Bytes,
+    /// Percent of the time that the backup of a served store may take; 100 is fastest, and slows the hosts most
+    #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=100))]
+    share: u32,
     /// Print the record of the backup as JSON
     #[arg(long)]
     json: bool,
@@ -45,7 +48,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let record = match Store::open_unchanged(&args.store) {
         Ok(store) => of_store(&store, &args.store, &target, budget)?,
         Err(StoreError::AlreadyOpen { .. }) => {
-            of_server(&args.store, &Request::Backup { target: target.clone(), budget })?
+            of_server(&args.store, &Request::Backup { target: target.clone(), budget, share: args.share })?
         }
         Err(error) => return Err(BackupError::from(error).into()),
     };
