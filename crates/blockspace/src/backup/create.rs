@@ -67,7 +67,7 @@ pub fn create(
     let mut record = begin(target, origin.id())?;
     let objects = copy_objects(&snapshot, store, &mut record, observer)?;
     drop(snapshot);
-    let blocks = blocks.map(|blocks| copy_blocks(&blocks, &place, &mut record, observer)).transpose()?;
+    let blocks = blocks.map(|blocks| copy_blocks(blocks, &place, &mut record, observer)).transpose()?;
     copy_server_file(directory, &place)?;
     sync(&place)?;
     record.describe(objects, blocks);
@@ -180,7 +180,7 @@ pub(super) fn copy_objects(
 
 /// Copies the volume into a directory. The summary is of the target, which lacks damaged blocks.
 pub(super) fn copy_blocks(
-    snapshot: &VolumeSnapshot,
+    snapshot: VolumeSnapshot,
     place: &Path,
     record: &mut BackupRecord,
     observer: Observer<'_>,

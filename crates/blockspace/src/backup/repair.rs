@@ -55,7 +55,7 @@ pub fn repair(damaged: &Path, target: &Path, observer: Observer<'_>) -> Result<R
     let mut copied = BackupRecord::begun(id, 0);
     let volume = match unchanged_volume(damaged) {
         Ok(Some(volume)) => {
-            copy_blocks(&volume.snapshot(u64::MAX), &staging.path, &mut copied, observer)?;
+            copy_blocks(volume.snapshot(u64::MAX), &staging.path, &mut copied, observer)?;
             None
         }
         Ok(None) => None,

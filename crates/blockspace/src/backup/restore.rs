@@ -53,7 +53,7 @@ pub fn restore(
     let (snapshot, ()) = store.snapshot(UNLIMITED, || ())?;
     copy_objects(&snapshot, Store::open_directory_as(&staging.path, id)?, &mut copied, observer)?;
     if let Some(volume) = volume.filter(|_| record.volume) {
-        copy_blocks(&volume.snapshot(UNLIMITED), &staging.path, &mut copied, observer)?;
+        copy_blocks(volume.snapshot(UNLIMITED), &staging.path, &mut copied, observer)?;
     }
     if same_identity {
         copy_server_file(&place, &staging.path)?;

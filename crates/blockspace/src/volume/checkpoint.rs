@@ -157,15 +157,12 @@ impl Checkpointer {
         Ok(std::mem::take(&mut rows.opened))
     }
 
-    /// Frees blocks, or keeps them as they are while a snapshot may read them.
+    /// Frees blocks, except those that a snapshot has yet to read.
     fn free_unless_held(&mut self, blocks: Vec<u32>) {
-        let held = self.shared.pins.hold(blocks.len() as u64 * BLOCK_BYTES as u64);
         self.held.extend(blocks);
-        if !held {
-            let blocks = std::mem::take(&mut self.held);
-            self.free_blocks(blocks);
-        }
-        self.shared.pins.note_held(self.held.len());
+        let (held, free) = self.shared.pins.divide(std::mem::take(&mut self.held));
+        self.held = held;
+        self.free_blocks(free);
     }
 
     fn free_blocks(&mut self, mut blocks: Vec<u32>) {

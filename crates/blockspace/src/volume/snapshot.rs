@@ -13,19 +13,22 @@ use std::{
     },
 };
 
-/// The snapshots of a volume that are not dropped yet. The thread of the checkpoints frees no block while there are any.
+/// The snapshots of a volume that are not dropped yet. The thread of the checkpoints frees no block that one of them has yet to
+/// read.
 #[derive(Debug, Default)]
 pub(super) struct Pins {
     list: Mutex<Vec<Weak<Pin>>>,
-    /// Blocks that a checkpoint kept for them.
+    /// Blocks that the last checkpoint kept for them.
     held: AtomicU64,
+    /// Whether a snapshot was read or dropped since, so that some of these may be free.
+    lessened: AtomicBool,
 }
 
 #[derive(Debug)]
 struct Pin {
     limit: u64,
-    /// Bytes of blocks that could be used again without the snapshot, or more.
-    pinned: AtomicU64,
+    /// Blocks that are yet to be read; `None` until that is known, which stands for all.
+    needed: Mutex<Option<Blocks>>,
     /// Set before the first block is freed that the snapshot needs.
     over: AtomicBool,
 }
@@ -36,39 +39,81 @@ impl Pins {
     }
 
     fn add(&self, limit: u64) -> Arc<Pin> {
-        let pin = Arc::new(Pin { limit, pinned: AtomicU64::new(0), over: AtomicBool::new(false) });
+        let pin = Arc::new(Pin { limit, needed: Mutex::default(), over: AtomicBool::new(false) });
         self.lock().push(Arc::downgrade(&pin));
         pin
     }
 
-    /// Counts bytes that a checkpoint would free; whether a snapshot needs them. A snapshot that costs more than its budget
+    /// Of blocks that no map names, those that a snapshot needs, and the others. A snapshot that needs more than its budget
     /// ends.
-    pub(super) fn hold(&self, bytes: u64) -> bool {
+    pub(super) fn divide(&self, blocks: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
+        self.lessened.store(false, Ordering::SeqCst);
         let mut pins = self.lock();
-        pins.retain(|pin| pin.upgrade().is_some_and(|pin| pin.take(bytes)));
-        !pins.is_empty()
+        pins.retain(|pin| pin.upgrade().is_some_and(|pin| pin.bears(&blocks)));
+        let pins: Vec<_> = pins.iter().filter_map(Weak::upgrade).collect();
+        let needed: Vec<_> = pins.iter().map(|pin| pin.needed()).collect();
+        let is_needed = |block: &u32| needed.iter().any(|needed| has(needed.as_ref(), *block));
+        let (held, free): (Vec<_>, Vec<_>) = blocks.into_iter().partition(is_needed);
+        self.held.store(held.len() as u64, Ordering::SeqCst);
+        (held, free)
     }
 
-    /// Notes the blocks that checkpoints keep.
-    pub(super) fn note_held(&self, blocks: usize) {
-        self.held.store(blocks as u64, Ordering::Relaxed);
-    }
-
-    /// Blocks that are kept for snapshots which no longer exist: the next checkpoint frees them.
+    /// Blocks that are kept for snapshots and that the next checkpoint may free, or more.
     pub(super) fn released(&self) -> u64 {
-        match self.lock().iter().any(|pin| pin.strong_count() > 0) {
-            true => 0,
-            false => self.held.load(Ordering::Relaxed),
-        }
+        let lessened = self.lessened.load(Ordering::SeqCst) || self.lock().iter().all(|pin| pin.strong_count() == 0);
+        if lessened { self.held.load(Ordering::SeqCst) } else { 0 }
     }
 }
 
 impl Pin {
-    fn take(&self, bytes: u64) -> bool {
-        let within = self.pinned.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.limit;
+    fn needed(&self) -> MutexGuard<'_, Option<Blocks>> {
+        self.needed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the snapshot goes on when these blocks are kept as far as it needs them.
+    fn bears(&self, blocks: &[u32]) -> bool {
+        let needed = self.needed();
+        let kept = blocks.iter().filter(|block| has(needed.as_ref(), **block)).count();
+        let within = (kept * BLOCK_BYTES) as u64 <= self.limit;
         self.over.fetch_or(!within, Ordering::SeqCst);
         within
     }
+}
+
+fn has(needed: Option<&Blocks>, block: u32) -> bool {
+    needed.is_none_or(|needed| needed.has(block))
+}
+
+/// A set of blocks of the file, a bit for each.
+#[derive(Debug, Default)]
+struct Blocks(BTreeMap<u32, Box<[u64; 1024]>>);
+
+impl Blocks {
+    /// The part of the set, the word in it, and the bit of a block.
+    fn place(block: u32) -> (u32, usize, u64) {
+        (block >> 16, (block as usize & 0xffff) / 64, 1 << (block % 64))
+    }
+
+    fn has(&self, block: u32) -> bool {
+        let (part, word, bit) = Self::place(block);
+        self.0.get(&part).is_some_and(|words| words[word] & bit != 0)
+    }
+
+    fn insert(&mut self, block: u32) {
+        let (part, word, bit) = Self::place(block);
+        self.0.entry(part).or_insert_with(|| Box::new([0; 1024]))[word] |= bit;
+    }
+
+    fn remove(&mut self, block: u32) {
+        let (part, word, bit) = Self::place(block);
+        if let Some(words) = self.0.get_mut(&part) {
+            words[word] &= !bit;
+        }
+    }
+}
+
+fn data_blocks(stripe: &Stripe) -> impl Iterator<Item = u32> {
+    stripe.slots.iter().filter(|slot| slot.state() == BlockState::Data).map(|slot| slot.physical)
 }
 
 /// The content of a volume in numbers: equal for equal content.
@@ -99,7 +144,7 @@ pub struct BlocksCopied {
 /// The blocks and labels of a volume at one moment.
 ///
 /// Its map is a copy in memory (docs/blockspace-volume.md, "Costs"). Blocks that are written or unmapped later keep their
-/// place on the disk until the snapshot is dropped. If they come to more than its budget, the snapshot ends.
+/// place on the disk until they are copied. If they come to more than its budget, the snapshot ends.
 ///
 /// # Example
 /// ```
@@ -130,6 +175,9 @@ impl Volume {
         let map = self.map();
         let (stripes, labels) = (map.stripes.clone(), map.labels.clone());
         drop(map);
+        let mut needed = Blocks::default();
+        stripes.values().flat_map(|stripe| data_blocks(stripe)).for_each(|block| needed.insert(block));
+        *pin.needed() = Some(needed);
         VolumeSnapshot { shared: Arc::clone(shared), stripes, labels, pin }
     }
 
@@ -174,11 +222,11 @@ impl VolumeSnapshot {
     /// # Errors
     /// [`VolumeError::SnapshotOver`], [`VolumeError::Storage`], and those of changes of the target.
     pub fn copy_to(
-        &self,
+        self,
         target: &Volume,
         each: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<BlocksCopied, VolumeError> {
-        let mut copy = Copy { snapshot: self, target, change: None, bytes: 0, copied: BlocksCopied::default() };
+        let mut copy = Copy { snapshot: &self, target, change: None, bytes: 0, copied: BlocksCopied::default() };
         let spaces = self.stripes.keys().chain(self.labels.keys()).map(|(space, _)| *space);
         let spaces: BTreeSet<u32> = spaces.chain(target.spaces()).collect();
         spaces.iter().for_each(|space| target.set_quota(*space, Quota::UNLIMITED));
@@ -186,6 +234,7 @@ impl VolumeSnapshot {
         let keys: BTreeSet<Key> = self.stripes.keys().copied().chain(here).collect();
         for (done, key) in keys.iter().enumerate() {
             copy.stripe(*key)?;
+            self.read_already(*key);
             if each(done as u64 + 1, keys.len() as u64).is_break() {
                 break;
             }
@@ -193,6 +242,14 @@ impl VolumeSnapshot {
         copy.labels()?;
         copy.flush()?;
         Ok(copy.copied)
+    }
+
+    /// Gives up the blocks of a stripe.
+    fn read_already(&self, key: Key) {
+        if let (Some(stripe), Some(needed)) = (self.stripes.get(&key), self.pin.needed().as_mut()) {
+            data_blocks(stripe).for_each(|block| needed.remove(block));
+        }
+        self.shared.pins.lessened.store(true, Ordering::SeqCst);
     }
 
     /// Reads blocks that lie next to each other.

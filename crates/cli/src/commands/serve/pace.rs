@@ -1,4 +1,5 @@
-//! Work beside the commands of hosts: it takes a share of the time, so that commands lose no more than about that.
+//! Pauses of work that the server does while it serves hosts: the work takes a share of the time, and the hosts lose no more
+//! than about that.
 
 use std::thread;
 use std::time::{Duration, Instant};
