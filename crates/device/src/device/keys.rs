@@ -190,15 +190,18 @@ impl Keys {
             Found::Missing(making) => making,
         };
         let deadline = self.deadline(asker);
-        let begun = Instant::now();
         // The content itself, which is in memory until all is prepared.
         let _content_bytes = making.reserve_beside(key.bytes(), operand.size(), deadline).map_err(no_memory)?;
+        let reading = Instant::now();
         let content = content()?;
+        let read = reading.elapsed();
         let needed = asker.handler.prepare_bytes(id, &content, key.value())?;
         let held = key.bytes().saturating_add(operand.size());
         let reservation = making.reserve_beside(held, needed, deadline).map_err(no_memory)?;
+        // Waiting for memory says nothing about the operand.
+        let begun = Instant::now();
         let prepared = asker.handler.prepare(id, &content, key.value())?;
-        self.prepare_times.observe(name, operand.size(), begun.elapsed());
+        self.prepare_times.observe(name, operand.size(), read + begun.elapsed());
         let prepared = making.keep(prepared, reservation).map_err(no_memory)?;
         if !asker.store.is_current(operand) || parts.iter().any(|part| !asker.store.is_current(part)) {
             self.budget.forget_prepared(name.0, id);

@@ -38,7 +38,9 @@ pub enum StoreError {
         supported: u16,
     },
     /// The store's own records are damaged.
-    #[error("the store is damaged: {what}; nothing was changed, restore it from a copy, or salvage its objects")]
+    #[error(
+        "the store is damaged: {what}; nothing was changed; restore a backup, or recover the objects (`ciphermill store repair`)"
+    )]
     Corrupt {
         /// The finding.
         what: String,

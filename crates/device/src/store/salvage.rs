@@ -2,6 +2,10 @@
 //!
 //! Where the object table is sound, it says which objects there are. Else the log does, together with the records that are
 //! found in the bytes of the table, wherever they begin. Of each object the newest version is taken whose checksums hold.
+//!
+//! The checksums of a version do not show whether its place holds the bytes of another object by now: all sealed objects of
+//! one kind and size have the same CRC-32C, as they end with that of their content. So a version that is not the current one
+//! counts only if the log is whole and names no later object in its place.
 
 use super::{
     ObjectKey, ObjectReader, Owner, SpaceId, SpaceLimits, Store, StoreError, StoreFiles, checksum,
@@ -157,11 +161,11 @@ impl Salvage {
             ..SalvageReport::default()
         };
         let next_generation = facts.newest.saturating_add(1);
-        let spaces = facts.spaces();
+        let (spaces, places) = (facts.spaces(), facts.places());
         let mut salvage = Self { files, opened, id, versions: Vec::new(), spaces, next_generation, report };
         let all = facts.objects.len() as u64;
         for (done, (key, versions)) in facts.objects.into_iter().enumerate() {
-            salvage.judge(key, versions, facts.base);
+            salvage.judge(key, versions, facts.base, &places);
             progress(done as u64 + 1, all);
         }
         salvage.count();
@@ -283,7 +287,7 @@ impl Salvage {
     }
 
     /// Decides about one object. `base` is the change up to which all versions that count are known.
-    fn judge(&mut self, key: ObjectKey, mut facts: Vec<Fact>, base: u64) {
+    fn judge(&mut self, key: ObjectKey, mut facts: Vec<Fact>, base: u64, places: &Places) {
         let counts = |fact: &&Fact| fact.known || fact.change > base;
         let newest = facts.iter().filter(counts).max_by_key(|fact| fact.change);
         let deleted = newest.is_none_or(|fact| fact.source.is_none());
@@ -301,7 +305,12 @@ impl Salvage {
             if !seen.insert(record.generation) {
                 continue;
             }
-            let whole = self.is_whole(key, &source);
+            let current = !deleted && fact.change == newest;
+            let (table, log) = (self.report.table_sound, self.report.log_sound);
+            let in_place = record.is_inline()
+                || (current && fact.known && (table || log))
+                || ((current || (fact.logged && log)) && !places.are_reused(key, &record));
+            let whole = in_place && self.is_whole(key, &source);
             let state = match (whole, deleted, recovered) {
                 (true, true, _) => SalvageState::Deleted,
                 (true, false, true) => SalvageState::Superseded,
@@ -367,6 +376,8 @@ struct Fact {
     change: u64,
     /// Whether it comes from where everything that counts is; else it may be stale.
     known: bool,
+    /// Whether it comes from the log.
+    logged: bool,
     /// `None` for a deletion.
     source: Option<Source>,
 }
@@ -402,9 +413,11 @@ impl Facts {
             match item {
                 Item::Put(key, record) => {
                     let source = Source::Raw { record: record.clone(), content: None };
-                    self.add(*key, Fact { change: record.change, known: true, source: Some(source) });
+                    self.add(*key, Fact { change: record.change, known: true, logged: true, source: Some(source) });
                 }
-                Item::Delete(key, change) => self.add(*key, Fact { change: *change, known: true, source: None }),
+                Item::Delete(key, change) => {
+                    self.add(*key, Fact { change: *change, known: true, logged: true, source: None });
+                }
                 Item::Space(space, limits) => drop(self.limits.insert(*space, *limits)),
                 Item::Bound(next) => self.newest = self.newest.max(next.saturating_sub(1)),
             }
@@ -423,7 +436,8 @@ impl Facts {
                 let content = content.map(|range| start + (at + range.start) as u64);
                 let change = record.change;
                 self.in_table = self.in_table.max(change);
-                self.add(key, Fact { change, known: false, source: Some(Source::Raw { record, content }) });
+                let source = Some(Source::Raw { record, content });
+                self.add(key, Fact { change, known: false, logged: false, source });
             }
             self.table_bound = bounds_in(&bytes, id).max().unwrap_or(0).max(self.table_bound);
         }
@@ -437,7 +451,7 @@ impl Facts {
         let index = store.inner.index();
         for (key, object) in &index.objects {
             let source = Some(Source::Stored(Arc::clone(object)));
-            self.add(*key, Fact { change: object.change, known: true, source });
+            self.add(*key, Fact { change: object.change, known: true, logged: false, source });
         }
         self.limits = index.spaces.iter().map(|(space, state)| (*space, state.limits)).collect();
         self.base = u64::MAX;
@@ -445,10 +459,62 @@ impl Facts {
         self.newest = self.newest.max(next.saturating_sub(1));
     }
 
+    /// The places of all versions of all objects.
+    fn places(&self) -> Places {
+        let mut places = Vec::new();
+        for (key, fact) in self.objects.iter().flat_map(|(key, facts)| facts.iter().map(move |fact| (*key, fact))) {
+            let Some(record) = fact.source.as_ref().map(Source::record) else { continue };
+            let version = (key, record.generation);
+            places.extend(record.extents.iter().map(|extent| Place {
+                start: extent.start,
+                end: extent.start.saturating_add(extent.blocks),
+                change: record.change,
+                version,
+            }));
+        }
+        Places::new(places)
+    }
+
     /// The limits that are known, and all spaces of objects.
     fn spaces(&self) -> BTreeMap<SpaceId, SpaceLimits> {
         let unlimited = self.objects.keys().map(|key| (key.space, SpaceLimits::UNLIMITED));
         unlimited.chain(self.limits.iter().map(|(space, limits)| (*space, *limits))).collect()
+    }
+}
+
+/// Blocks of the data file that a version of an object had.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: u64,
+    end: u64,
+    change: u64,
+    version: (ObjectKey, u64),
+}
+
+/// All places, by their start.
+#[derive(Debug)]
+struct Places {
+    list: Vec<Place>,
+    /// The blocks of the longest one.
+    longest: u64,
+}
+
+impl Places {
+    fn new(mut list: Vec<Place>) -> Self {
+        list.sort_unstable_by_key(|place| place.start);
+        let longest = list.iter().map(|place| place.end - place.start).max().unwrap_or(0);
+        Self { list, longest }
+    }
+
+    /// Whether another version had a block of this one later.
+    fn are_reused(&self, key: ObjectKey, record: &Record) -> bool {
+        record.extents.iter().any(|extent| {
+            let end = extent.start.saturating_add(extent.blocks);
+            let first = self.list.partition_point(|place| place.start.saturating_add(self.longest) <= extent.start);
+            let near = self.list.iter().skip(first).take_while(|place| place.start < end);
+            let later = |place: &Place| place.change > record.change && place.version != (key, record.generation);
+            near.into_iter().any(|place| place.end > extent.start && later(place))
+        })
     }
 }
 
