@@ -21,7 +21,8 @@ pub(crate) struct DeviceArgs {
     /// Main memory for ciphertexts, as 4096 or 256M; the rest is paged to the store [default: 256M]
     #[arg(long, value_name = "BYTES")]
     pub(crate) memory: Option<Bytes>,
-    /// Memory for loaded keys and prepared matrices; the least recently used make room [default: half of the memory]
+    /// Memory for loaded keys and prepared matrices; the least recently used make room [default: half of
+    /// the process's memory]
     #[arg(long, value_name = "BYTES")]
     pub(crate) key_memory: Option<Bytes>,
     /// Transform that bootstraps use [default: fft]

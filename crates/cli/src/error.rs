@@ -130,7 +130,7 @@ pub(crate) enum CliError {
         path: PathBuf,
     },
     /// A backup, a restored or a repaired store lacks something.
-    #[error("{} is made, without {missing} damaged object(s) or block(s) listed above", path.display())]
+    #[error("{} is made; {missing} object(s) or block(s) listed above are missing or older", path.display())]
     Partial {
         /// The backup or the new store.
         path: PathBuf,

@@ -36,6 +36,9 @@ fn a_store_is_checked_backed_up_restored_and_exported() {
     let record = bench.run(["store", "backup", "--store", "s", "--backup", "b", "--json"]).json();
     assert_eq!((&record["complete"], &record["objects"], &record["volume"]), (&true.into(), &2.into(), &false.into()));
     assert_eq!((mode(&bench, "b"), mode(&bench, "b/backup.json")), (0o700, 0o600));
+    for inside in ["s", "s/inner", "s/../s/inner"] {
+        bench.run(["store", "backup", "--store", "s", "--backup", inside]).failed(&["within the store"]);
+    }
     bench.store(["blob", "rm"], &["--id", "1:0:2"]).done();
     bench.run(["store", "restore", "--backup", "b", "--out", "r"]).done();
     let list = bench.run(["blob", "ls", "--store", "r", "--json", "--insecure-params"]).json();

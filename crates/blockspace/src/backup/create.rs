@@ -59,6 +59,9 @@ pub fn create(
     budget: u64,
     observer: Observer<'_>,
 ) -> Result<BackupRecord, BackupError> {
+    if is_within(target, directory) {
+        return Err(foreign(target, "is within the store"));
+    }
     let (_lock, earlier) = prepare(target, origin.id())?;
     let place = target.join(STORE);
     let store = reusable(target, origin.id(), earlier)?;
@@ -74,6 +77,12 @@ pub fn create(
     record.complete = true;
     record.save(target)?;
     Ok(record)
+}
+
+/// Whether a path that may not exist is that of the directory, or below it.
+fn is_within(path: &Path, directory: &Path) -> bool {
+    let existing = path.ancestors().find_map(|above| above.canonicalize().ok());
+    existing.zip(directory.canonicalize().ok()).is_some_and(|(path, directory)| path.starts_with(directory))
 }
 
 /// Writes the record of a backup that is not whole.

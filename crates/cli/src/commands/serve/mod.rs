@@ -265,7 +265,11 @@ struct Server {
 
 impl Server {
     fn open(settings: &Settings, runtime: &Handle) -> Result<Self, CliError> {
+        let is_new = !settings.store.join("objects.redb").exists();
         let device = device_args::open(&settings.store, &settings.device)?;
+        let place = std::path::absolute(&settings.store).unwrap_or_else(|_| settings.store.clone());
+        let what = if is_new { "a new store was made" } else { "the store is open" };
+        tracing::info!(store = %place.display(), "{what}");
         let volume = Volume::open_directory(&settings.store, VolumeConfig::default())?;
         let mut identity = Identity::load(&settings.store)?;
         let audit = settings.audit.clone().map(AuditLog::start).transpose()?;

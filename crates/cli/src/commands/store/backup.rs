@@ -48,7 +48,10 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let record = match Store::open_unchanged(&args.store) {
         Ok(store) => of_store(&store, &args.store, &target, budget)?,
         Err(StoreError::AlreadyOpen { .. }) => {
-            of_server(&args.store, &Request::Backup { target: target.clone(), budget, share: args.share })?
+            let record =
+                of_server(&args.store, &Request::Backup { target: target.clone(), budget, share: args.share })?;
+            found(&target, &record)?;
+            record
         }
         Err(error) => return Err(BackupError::from(error).into()),
     };
@@ -94,6 +97,18 @@ fn of_server(store: &Path, request: &Request) -> Result<BackupRecord, CliError> 
     Err(CliError::Server("the server ended before the backup was complete".to_owned()))
 }
 
+/// A server may have another view of the file system, such as a private `/tmp`.
+fn found(target: &Path, record: &BackupRecord) -> Result<(), CliError> {
+    match BackupRecord::load(target) {
+        Ok(found) if found == *record => Ok(()),
+        _ => Err(CliError::Server(format!(
+            "the server wrote the backup, but not to the {} that this command sees; give a directory that both see, \
+             outside of /tmp",
+            target.display()
+        ))),
+    }
+}
+
 fn text(record: &BackupRecord) -> String {
     let mut table = output::table(["backup", "saved", "written"]);
     let objects = format!("{}, {}", record.objects, output::human_bytes(record.object_bytes));
@@ -102,4 +117,21 @@ fn text(record: &BackupRecord) -> String {
     let mut text = table.to_string();
     lines(&mut text, &record.damaged.iter().map(|what| format!("damaged, left out: {what}")).collect::<Vec<_>>());
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_that_is_not_where_it_was_asked_for_is_noticed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let here = directory.path().join("here");
+        let store = Store::open(ciphermill_device::store::StoreFiles::in_memory()).expect("a store");
+        let (origin, place) = (Origin::Store(&store), directory.path().join("s"));
+        let record = backup::create(origin, None, &place, &here, 1 << 20, &mut |_| true).expect("a backup");
+        found(&here, &record).expect("it is there");
+        let refused = found(&directory.path().join("none"), &record).expect_err("it is not").to_string();
+        assert!(refused.contains("none") && refused.contains("outside of /tmp"), "{refused}");
+    }
 }
