@@ -131,7 +131,7 @@ fn a_store_that_is_open_already() {
     let bench = Bench::with_keys();
     bench.put("2:0:1", "server.key").done();
     let device = Device::open(DeviceConfig::in_directory(bench.path("s")), Vec::new()).expect("the only one");
-    bench.store(["blob", "ls"], &[]).failed(&["already open", "close the other process", "--connect"]);
+    bench.store(["blob", "ls"], &[]).failed(&["already open", "stop the other process", "--connect"]);
     bench.run(["info", "--store", "s"]).failed(&["already open", "--connect"]);
     bench.put("2:0:1", "server.key").failed(&["already open"]);
     drop(device);

@@ -50,8 +50,12 @@ fn a_store_is_checked_backed_up_restored_and_exported() {
     assert_eq!(bench.read("files/space-0/1-0-1"), bench.read("t.tv"));
     assert_eq!(mode(&bench, "files/space-0/1-0-1"), 0o600);
     assert!(!bench.path("files/space-0/1-0-2").exists(), "a deleted object");
-    bench.run(["store", "export", "--store", "s", "--out", "files"]).failed(&["files"]);
+    bench.run(["store", "export", "--store", "s", "--out", "files"]).failed(&["files exists"]);
     bench.run(["store", "check", "--store", "none"]).failed(&["none"]);
+    bench.run(["store", "check", "--store", "b"]).failed(&["directory of a backup", "b/store"]);
+    bench.run(["store", "check", "--store", "b/store"]).done();
+    bench.run(["store", "backup", "--store", ".", "--backup", "c"]).failed(&["holds no store"]);
+    assert!(!bench.path("c").exists());
 }
 
 #[test]

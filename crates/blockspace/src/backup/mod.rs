@@ -21,7 +21,7 @@ use std::{io, path::PathBuf, sync::Arc};
 pub use check::{CheckReport, check};
 pub use create::{Origin, create};
 pub use record::{BackupRecord, RECORD_FILE};
-pub use repair::{RepairReport, lock, repair};
+pub use repair::{RepairReport, lock, repair, require_store};
 pub use restore::{RestoreReport, restore};
 
 /// The store within a backup.
@@ -92,6 +92,12 @@ pub enum BackupError {
     NoStore {
         /// The directory.
         path: PathBuf,
+    },
+    /// The directory is that of a backup.
+    #[error("this is the directory of a backup, whose store is {}", store.display())]
+    BackupGiven {
+        /// The store in it.
+        store: PathBuf,
     },
     /// The directory holds no backup.
     #[error("{} holds no backup: it has no {}", path.display(), RECORD_FILE)]

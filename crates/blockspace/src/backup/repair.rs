@@ -1,7 +1,7 @@
 //! A new store with all that a damaged one still has.
 
 use super::{
-    BackupError, BackupRecord, Observer, Progress,
+    BackupError, BackupRecord, Observer, Progress, RECORD_FILE, STORE,
     create::copy_blocks,
     restore::unchanged_volume,
     staging::{Staging, copy_server_file},
@@ -69,16 +69,27 @@ pub fn repair(damaged: &Path, target: &Path, observer: Observer<'_>) -> Result<R
 /// Keeps others out of a store while it is read, if it still has its lock file.
 ///
 /// # Errors
-/// [`BackupError::NoStore`], [`StoreError::AlreadyOpen`].
+/// [`BackupError::NoStore`], [`BackupError::BackupGiven`], [`StoreError::AlreadyOpen`].
 pub fn lock(directory: &Path) -> Result<Option<File>, BackupError> {
-    if ["data", "objects.redb"].iter().all(|name| directory.join(name).symlink_metadata().is_err()) {
-        return Err(BackupError::NoStore { path: directory.to_owned() });
-    }
+    require_store(directory)?;
     let path = directory.join("lock");
     match lock_existing_file(&path) {
         Ok(Some(lock)) => Ok(Some(lock)),
         Ok(None) => Err(StoreError::AlreadyOpen { path: directory.to_owned() }.into()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(BackupError::file("lock", &path)(error)),
+    }
+}
+
+/// An error for a directory that holds no store: it is another one, perhaps that of a backup.
+///
+/// # Errors
+/// [`BackupError::NoStore`], [`BackupError::BackupGiven`].
+pub fn require_store(directory: &Path) -> Result<(), BackupError> {
+    let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
+    match has("data") || has("objects.redb") {
+        true => Ok(()),
+        false if has(RECORD_FILE) => Err(BackupError::BackupGiven { store: directory.join(STORE) }),
+        false => Err(BackupError::NoStore { path: directory.to_owned() }),
     }
 }

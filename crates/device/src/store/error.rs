@@ -21,7 +21,7 @@ pub enum StoreError {
         source: Arc<io::Error>,
     },
     /// Another process, or another device in this one, has the store open.
-    #[error("the store in {} is already open; close the other process that uses it", path.display())]
+    #[error("the store in {} is already open; stop the other process that uses it, such as a server", path.display())]
     AlreadyOpen {
         /// The store's directory.
         path: PathBuf,

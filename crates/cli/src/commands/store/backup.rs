@@ -45,6 +45,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let target = std::path::absolute(&args.backup).map_err(CliError::file("use", &args.backup))?;
     let Bytes(budget) = args.budget;
+    backup::require_store(&args.store)?;
     let record = match Store::open_unchanged(&args.store) {
         Ok(store) => of_store(&store, &args.store, &target, budget)?,
         Err(StoreError::AlreadyOpen { .. }) => {

@@ -63,6 +63,9 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     })
     .map_err(BackupError::from)?;
     drop(bars);
+    if args.out.exists() {
+        return Err(BackupError::Exists { path: args.out.clone() }.into());
+    }
     make_directory(&args.out)?;
     let mut report =
         Report { objects: 0, bytes: 0, older: salvage.report().older, lost: salvage.report().lost, files: Vec::new() };
