@@ -195,7 +195,7 @@ fn a_store_opens_once() {
     let before = State::of(&space);
     let error = try_open(directory.path()).expect_err("open already");
     assert!(matches!(&error, DeviceError::Store(StoreError::AlreadyOpen { path }) if path == directory.path()));
-    assert!(error.to_string().contains("close the other process"), "{error}");
+    assert!(error.to_string().contains("stop the other process"), "{error}");
     assert!(State::of(&space) == before);
     assert_eq!(keys.multiply(&space, KEY, (1, 3), &mut rng(1)), 3);
     drop((device, space));
@@ -253,7 +253,7 @@ fn stores_with_a_missing_or_truncated_file_are_left_alone() {
         let before = sizes(image(directory.path()));
         let error = try_open(directory.path()).expect_err("half a store");
         let DeviceError::Store(StoreError::Corrupt { what }) = &error else { panic!("{error}") };
-        assert!(!what.is_empty() && error.to_string().contains("restore it from a copy"), "{error}");
+        assert!(!what.is_empty() && error.to_string().contains("restore a backup"), "{error}");
         assert!(sizes(image(directory.path())) == before, "a refused store was changed: {error}");
     }
     let file = directory.path().join("data");
