@@ -265,7 +265,7 @@ struct Server {
 
 impl Server {
     fn open(settings: &Settings, runtime: &Handle) -> Result<Self, CliError> {
-        let is_new = !settings.store.join("objects.redb").exists();
+        let is_new = ciphermill_blockspace::backup::require_store(&settings.store).is_err();
         let device = device_args::open(&settings.store, &settings.device)?;
         let place = std::path::absolute(&settings.store).unwrap_or_else(|_| settings.store.clone());
         let what = if is_new { "a new store was made" } else { "the store is open" };
