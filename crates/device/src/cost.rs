@@ -55,7 +55,7 @@ impl Rate {
 pub(crate) enum Expected {
     /// Of a size that was timed.
     Timed(Duration),
-    /// Guessed. What was never tried is not refused for it.
+    /// A guess, for a size that was never timed. A guess alone does not refuse a job.
     Guessed(Duration),
 }
 

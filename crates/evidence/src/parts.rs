@@ -47,7 +47,7 @@ impl Parts {
         let begun = Instant::now();
         let mut figures = make()?;
         figures["wall_s"] = json!(begun.elapsed().as_secs_f64());
-        // What is compiled is what was there in the meantime.
+        // The sources must not have changed while the part was made.
         if self.key.is_some() && key(self.paths)? == self.key {
             let failed = |error: std::io::Error| format!("{}: {error}", file.display());
             fs::create_dir_all(&self.folder).map_err(failed)?;

@@ -354,7 +354,7 @@ impl<'a> Run<'a> {
 
     fn verified<'p>(&self, program: &'p Program) -> Result<Verified<'p>, RunError> {
         let verified = verify(self.inner.registry.instructions(), program, self, &self.inner.config.program_limits());
-        // It reads objects, and takes one that it could not read in time as what it is not.
+        // After the end of the time, the verifier could not read objects, and its error would name another cause.
         self.in_time(0)?;
         Ok(verified?)
     }

@@ -32,7 +32,7 @@ impl Run<'_> {
 }
 
 impl Sizes {
-    /// A guess as far as it counts: those of a program together stay below its limit, so that what was never tried is tried.
+    /// The part of a guess that counts. All guesses of a program together stay below its limit, so that they alone do not refuse it.
     fn guess(&mut self, time: Duration, limit: Duration) -> Duration {
         let counted = time.min((limit / 4 * 3).saturating_sub(self.guessed));
         self.guessed += counted;
