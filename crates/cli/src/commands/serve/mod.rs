@@ -62,55 +62,55 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
     /// Loopback address to listen on; port 0 selects a free port [default: 127.0.0.1:4420]
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, help_heading = "Addresses")]
     listen: Option<SocketAddr>,
     /// Name of a host that may connect; may be repeated. `any` allows every host that reaches the address
-    #[arg(long = "allow-host", value_name = "NQN")]
+    #[arg(long = "allow-host", value_name = "NQN", help_heading = "Hosts")]
     allow_hosts: Vec<String>,
     /// Rights of a host that may connect, as NQN=read,write,program,owner-only; may be repeated. A host without rights named
     /// here has all. `owner-only` limits a host to the objects that it created
-    #[arg(long = "host-rights", value_name = "NQN=RIGHT,…")]
+    #[arg(long = "host-rights", value_name = "NQN=RIGHT,…", help_heading = "Hosts")]
     host_rights: Vec<HostRights>,
     /// Address that discovery reports, where hosts reach the server by another address than its own; may be repeated
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, help_heading = "Addresses")]
     advertise: Vec<SocketAddr>,
     /// Quota of new namespaces, for blocks and separately for objects: bytes, or `unlimited` [default: 64G]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", help_heading = "Namespaces")]
     capacity: Option<Quota>,
     /// Quota of new namespaces in objects [default: 65536]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", help_heading = "Namespaces")]
     objects: Option<u64>,
     /// Size limit of the swap area [default: 16G]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", help_heading = "Namespaces")]
     swap: Option<Bytes>,
     /// Bytes of one namespace's ciphertexts in main memory and the swap area together [default: half of --swap]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", help_heading = "Namespaces")]
     swap_per_namespace: Option<Bytes>,
     /// File of the audit log, a JSON object a line; rotated, private to the server's user [default: none]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Hosts")]
     audit: Option<PathBuf>,
     /// Loopback address for /metrics (Prometheus) and /healthz
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, help_heading = "Addresses")]
     metrics: Option<SocketAddr>,
     /// Configuration file (TOML); options on the command line take precedence
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Name of the subsystem [default: nqn.2026-01.io.github.ciphermill:device]
-    #[arg(long, value_name = "NQN")]
+    #[arg(long, value_name = "NQN", help_heading = "Addresses")]
     nqn: Option<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Device")]
     options: DeviceArgs,
     /// Time limit for commands in progress after a signal [default: 20]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true, help_heading = "Operation")]
     grace: Option<Duration>,
     /// Hours between verifications of everything stored [default: never]
-    #[arg(long, value_name = "HOURS", value_parser = hours, allow_negative_numbers = true)]
+    #[arg(long, value_name = "HOURS", value_parser = hours, allow_negative_numbers = true, help_heading = "Operation")]
     scrub_hours: Option<f64>,
     /// Log filter: a level, or directives such as info,ciphermill_nvme=debug [default: info]
-    #[arg(long, value_name = "FILTER")]
+    #[arg(long, value_name = "FILTER", help_heading = "Operation")]
     log: Option<String>,
     /// Format of the log [default: text]
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Operation")]
     log_format: Option<LogFormat>,
     /// Print addresses, subsystem and namespaces as one line of JSON
     #[arg(long)]
