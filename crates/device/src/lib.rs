@@ -39,4 +39,6 @@ pub use error::{DeviceError, KeyMemoryError, RunError};
 pub use handler::{HandlerError, ObjectHandler, Premises};
 pub use memory::MemoryError;
 pub use metrics::{InstructionMetrics, KeyMemoryUsage, MetricsSnapshot, SpaceMetrics};
-pub use store::{ObjectFlags, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, StoreError, StoreFiles};
+pub use store::{
+    ContentDigest, ObjectFlags, ObjectPages, ScrubEvent, ScrubReport, SpaceId, SpaceLimits, StoreError, StoreFiles,
+};

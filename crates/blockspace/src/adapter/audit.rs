@@ -1,6 +1,6 @@
 //! The record of changes to objects, for an audit log.
 
-use ciphermill_device::ObjectStat;
+use ciphermill_device::{ContentDigest, ObjectStat};
 use ciphermill_nvme::{Account, Caller};
 use ciphermill_program::VrId;
 use std::{fmt, sync::Arc};
@@ -83,13 +83,13 @@ pub struct Version {
     pub size: u64,
     /// Number of the version; every change of an object has its own.
     pub generation: u64,
-    /// CRC-32C of the stored bytes.
-    pub checksum: u32,
+    /// The digest of the stored bytes; none for an object that a store of format version 1 had.
+    pub digest: Option<ContentDigest>,
 }
 
 impl From<&ObjectStat> for Version {
     fn from(stat: &ObjectStat) -> Self {
-        Self { size: stat.size, generation: stat.generation, checksum: stat.checksum }
+        Self { size: stat.size, generation: stat.generation, digest: stat.digest }
     }
 }
 

@@ -102,7 +102,9 @@ pub(super) fn of_store(error: &StoreError) -> Status {
         StoreError::Quota { .. } | StoreError::NoSpace { .. } | StoreError::Storage(StorageError::NoSpace { .. }) => {
             Status::CAPACITY_EXCEEDED.do_not_retry()
         }
-        StoreError::DamagedObject { .. } => Status::UNRECOVERED_READ_ERROR.do_not_retry(),
+        StoreError::DamagedObject { .. } | StoreError::OtherContent { .. } => {
+            Status::UNRECOVERED_READ_ERROR.do_not_retry()
+        }
         StoreError::NotFound { .. } => NO_SUCH_OBJECT,
         StoreError::Failed | StoreError::Storage(StorageError::Sync { .. } | StorageError::Gone { .. }) => {
             Status::WRITE_FAULT.do_not_retry()

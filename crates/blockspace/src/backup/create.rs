@@ -174,7 +174,7 @@ pub(super) fn copy_objects(
             Ok(None) => break,
             Ok(Some(Copied::Written(bytes))) => record.written_bytes += bytes,
             Ok(Some(Copied::Reused(_))) => {}
-            Err(StoreError::DamagedObject { object, .. }) => {
+            Err(StoreError::DamagedObject { object, .. } | StoreError::OtherContent { object }) => {
                 copy.remove(object)?;
                 record.damaged.push(object.to_string());
             }

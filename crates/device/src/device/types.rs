@@ -1,6 +1,6 @@
 //! Options of reads and writes, and the properties of objects.
 
-use crate::store::{ObjectFlags, ObjectPages, Owner, StoredObject};
+use crate::store::{ContentDigest, ObjectFlags, ObjectPages, Owner, StoredObject};
 use ciphermill_program::VrId;
 use std::time::Duration;
 
@@ -146,6 +146,8 @@ pub struct ObjectStat {
     pub generation: u64,
     /// CRC-32C of all its bytes, as they were stored. It comes from the record: no byte of the object is read for it.
     pub checksum: u32,
+    /// The digest of all its bytes, likewise ([`StoredObject::digest`]).
+    pub digest: Option<ContentDigest>,
     /// [`WriteOptions::origin`] of the write that made it; a change of flags keeps it.
     pub origin: u64,
     /// Whether the stored bytes are the result of a program that the write ran.
@@ -162,6 +164,7 @@ impl From<&StoredObject> for ObjectStat {
             flags: object.flags(),
             generation: object.generation(),
             checksum: object.checksum(),
+            digest: object.digest(),
             origin: object.origin(),
             computed: object.computed(),
             owner: object.owner().cloned(),

@@ -20,7 +20,7 @@ const GROUP_OBJECTS: usize = 512;
 pub enum Copied {
     /// Its bytes were written.
     Written(u64),
-    /// The target had it already, with this generation and checksum.
+    /// The target had it already, with this generation, checksum and digest.
     Reused(u64),
 }
 
@@ -75,7 +75,8 @@ impl StoreCopy {
         &self.store.inner
     }
 
-    /// Writes an object, unless it is there already; `chunk` gives its chunks in order.
+    /// Writes an object, unless it is there already; `chunk` gives its chunks in order. Bytes that do not match the digest of
+    /// the record are refused.
     pub(super) fn put(
         &mut self,
         key: ObjectKey,
@@ -85,6 +86,7 @@ impl StoreCopy {
     ) -> Result<Copied, StoreError> {
         if let Ok(object) = self.store.get(key)
             && (object.generation, object.checksum, object.size) == (record.generation, checksum, record.size)
+            && record.digest.is_none_or(|digest| object.digest == Some(digest))
             && (object.origin, object.computed, &object.owner) == (record.origin, record.computed, &record.owner)
         {
             if object.flags != record.flags {
@@ -103,7 +105,11 @@ impl StoreCopy {
         for index in 0..record.size.div_ceil(CHUNK_BYTES) {
             writer.push(&chunk(index)?)?;
         }
-        let change = writer.finish(record.flags)?.change();
+        let finished = writer.finish(record.flags)?;
+        if record.digest.is_some_and(|digest| finished.digest() != Some(digest)) {
+            return Err(StoreError::OtherContent { object: key });
+        }
+        let change = finished.change();
         self.push(change, if record.size <= INLINE_BYTES { record.size } else { 0 })?;
         Ok(Copied::Written(record.size))
     }

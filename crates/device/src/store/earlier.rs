@@ -67,6 +67,7 @@ pub(super) fn decode(bytes: &[u8], object: ObjectKey) -> Result<Record, FormatEr
             change,
             computed,
             owner: None,
+            digest: None,
             extents: Vec::new(),
             chunks: vec![first],
         });
@@ -86,7 +87,7 @@ pub(super) fn decode(bytes: &[u8], object: ObjectKey) -> Result<Record, FormatEr
         return Err(damaged("has extents that do not add up to its size"));
     }
     let chunks = fields.u32s(chunks as usize).map_err(cut)?;
-    Ok(Record { flags, size, generation, origin, change, computed, owner: None, extents, chunks })
+    Ok(Record { flags, size, generation, origin, change, computed, owner: None, digest: None, extents, chunks })
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ fn goldens() -> [(Vec<u8>, Record); 3] {
         change: 77,
         computed: false,
         owner: None,
+        digest: None,
         extents,
         chunks: vec![1, 2],
     };
@@ -34,6 +35,7 @@ fn goldens() -> [(Vec<u8>, Record); 3] {
         change: 0x0102,
         computed: false,
         owner: None,
+        digest: None,
         extents: Vec::new(),
         chunks: vec![0xE306_9283],
     };

@@ -73,6 +73,14 @@ pub enum StoreError {
         /// Index of the first damaged chunk.
         chunk: u64,
     },
+    /// The bytes in an object's place are those of another one.
+    #[error(
+        "the place of {object} on the disk holds other bytes, which match the checksums but not the digest; write it again"
+    )]
+    OtherContent {
+        /// The object.
+        object: ObjectKey,
+    },
     /// No such object.
     #[error("{object} is not stored")]
     NotFound {
@@ -177,7 +185,7 @@ impl StoreError {
         let kind = match &self {
             Self::NoSpace { .. } | Self::Storage(StorageError::NoSpace { .. }) => io::ErrorKind::StorageFull,
             Self::Quota { .. } => io::ErrorKind::QuotaExceeded,
-            Self::DamagedObject { .. } | Self::Corrupt { .. } => io::ErrorKind::InvalidData,
+            Self::DamagedObject { .. } | Self::OtherContent { .. } | Self::Corrupt { .. } => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
         io::Error::new(kind, self)

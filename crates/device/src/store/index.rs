@@ -1,7 +1,8 @@
 //! The object table in memory: all objects, and the limits and usage of all spaces.
 
 use super::{
-    ObjectFlags, ObjectKey, Owner, SpaceId, SpaceLimits, StoreError, format::encode_key, object::StoredObject,
+    ContentDigest, ObjectFlags, ObjectKey, Owner, SpaceId, SpaceLimits, StoreError, format::encode_key,
+    object::StoredObject,
 };
 use ciphermill_program::VrId;
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
@@ -20,7 +21,8 @@ pub struct StoreSummary {
     pub objects: u64,
     /// Sum of their sizes in bytes.
     pub bytes: u64,
-    /// CRC-32C of the names, generations, origins, owners, flags and checksums of all objects, and of the limits of all spaces.
+    /// CRC-32C of the names, generations, origins, owners, flags, checksums and digests of all objects, and of the limits of
+    /// all spaces.
     pub checksum: u32,
 }
 
@@ -34,6 +36,7 @@ impl Index {
                 add(&word.to_le_bytes());
             }
             add(&[object.flags.bits() as u8, object.computed.into()]);
+            add(&object.digest.map_or([0; ContentDigest::BYTES], |digest| digest.0));
             let owner = object.owner.as_ref().map_or(&[][..], Owner::as_bytes);
             add(&[owner.len() as u8]);
             add(owner);
@@ -97,19 +100,7 @@ impl SpaceState {
 impl Index {
     pub(super) fn apply_flags(&mut self, key: ObjectKey, flags: ObjectFlags, change: u64) {
         if let Some(object) = self.objects.get_mut(&key) {
-            *object = Arc::new(StoredObject {
-                key,
-                flags,
-                size: object.size,
-                generation: object.generation,
-                origin: object.origin,
-                change,
-                computed: object.computed,
-                owner: object.owner.clone(),
-                checksum: object.checksum,
-                chunks: Arc::clone(&object.chunks),
-                placement: object.placement.clone(),
-            });
+            *object = Arc::new(StoredObject { flags, change, ..StoredObject::clone(object) });
         }
     }
 }

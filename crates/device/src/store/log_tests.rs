@@ -1,7 +1,7 @@
 //! Golden bytes of the log, computed outside of this code; damage.
 
 use super::*;
-use crate::store::ObjectFlags;
+use crate::store::{ContentDigest, ObjectFlags};
 use ciphermill_program::{DataId, KeyId, TypeCode, VrId};
 use ciphermill_storage::{Fault, MemoryStorage, SimulatedDisk};
 
@@ -20,6 +20,7 @@ fn record(generation: u64) -> Record {
         change: generation + 1,
         computed: false,
         owner: None,
+        digest: Some(ContentDigest(std::array::from_fn(|index| 0xa0 + index as u8))),
         extents: Vec::new(),
         chunks: vec![0xE306_9283],
     }
@@ -50,10 +51,10 @@ fn the_header_and_a_frame() {
     assert_eq!(
         hex(&frame),
         concat!(
-            "434d4c4f4746521a99000000030000000160000000434d4f424a45431a000102030405060708090a0b0c0d0e0f05000000",
+            "434d4c4f4746521aa9000000030000000170000000434d4f424a45431a000102030405060708090a0b0c0d0e0f06000400",
             "02000000090000000000000002010000000000000500000000000000030100000000000000000009000300000004000000",
-            "0500000000000001000000839206e36c62f725021600000000000009000300000004000000050401000000000000031400",
-            "0000090000002211000000000000070000000000000039ea0838"
+            "0500000000000001000000a0a1a2a3a4a5a6a7a8a9aaabacadaeaf839206e33dcfeb970216000000000000090003000000",
+            "0400000005040100000000000003140000000900000022110000000000000700000000000000c1128c3a"
         )
     );
     assert_eq!(decode_frame(&frame), Some((items(), frame.len())));

@@ -8,6 +8,7 @@ mod allocator;
 mod checksum;
 mod commit;
 mod copy;
+mod digest;
 mod earlier;
 mod error;
 mod format;
@@ -50,6 +51,7 @@ use std::{
 use table::Table;
 
 pub use copy::{Copied, StoreCopy};
+pub use digest::ContentDigest;
 pub use error::StoreError;
 pub use format::{BLOCK_BYTES, CHUNK_BYTES, EARLIER_STORE_VERSION, STORE_VERSION};
 pub use index::StoreSummary;

@@ -1,7 +1,7 @@
 //! One stored version of an object, and where its bytes are.
 
 use super::{
-    ObjectFlags, ObjectKey, Owner,
+    ContentDigest, ObjectFlags, ObjectKey, Owner,
     allocator::ExtentLease,
     checksum,
     format::{CHUNK_BYTES, Extent},
@@ -58,6 +58,7 @@ pub struct StoredObject {
     pub(super) owner: Option<Owner>,
     /// CRC-32C of the whole object.
     pub(super) checksum: u32,
+    pub(super) digest: Option<ContentDigest>,
     pub(super) chunks: Arc<[u32]>,
     pub(super) placement: Placement,
 }
@@ -100,10 +101,17 @@ impl StoredObject {
         self.owner.as_ref()
     }
 
-    /// CRC-32C of all its bytes, derived from the checksums of its chunks.
+    /// CRC-32C of all its bytes, derived from the checksums of its chunks. Sealed objects of one kind and size have the same
+    /// one; only the [`digest`](Self::digest) differs.
     #[must_use]
     pub fn checksum(&self) -> u32 {
         self.checksum
+    }
+
+    /// The digest of all its bytes. Objects that a store of format version 1 had lack it until they are written again.
+    #[must_use]
+    pub fn digest(&self) -> Option<ContentDigest> {
+        self.digest
     }
 
     /// A number that no other content in the store has had or will have; a change of flags keeps it.
@@ -128,10 +136,10 @@ impl StoredObject {
 
 impl StoredObject {
     pub(super) fn new(key: ObjectKey, record: Record, placement: Placement) -> Self {
-        let Record { flags, size, generation, origin, change, computed, owner, chunks, .. } = record;
+        let Record { flags, size, generation, origin, change, computed, owner, digest, chunks, .. } = record;
         let checksum = checksum::of_chunks(&chunks, CHUNK_BYTES, size);
         let chunks = chunks.into();
-        Self { key, flags, size, generation, origin, change, computed, owner, checksum, chunks, placement }
+        Self { key, flags, size, generation, origin, change, computed, owner, checksum, digest, chunks, placement }
     }
 
     pub(super) fn record(&self) -> Record {
@@ -143,6 +151,7 @@ impl StoredObject {
             change: self.change,
             computed: self.computed,
             owner: self.owner.clone(),
+            digest: self.digest,
             extents: self.placement.extents(),
             chunks: self.chunks.to_vec(),
         }

@@ -89,7 +89,7 @@ impl ObjectReader {
     }
 
     /// Reads and checks chunk `index`, which the object has.
-    pub(super) fn load(&mut self, index: u64) -> Result<(), StoreError> {
+    pub(super) fn load(&mut self, index: u64) -> Result<&[u8], StoreError> {
         self.loaded = u64::MAX;
         let begin = index * CHUNK_BYTES;
         let len = CHUNK_BYTES.min(self.object.size - begin);
@@ -106,7 +106,7 @@ impl ObjectReader {
             return Err(StoreError::DamagedObject { object: self.object.key, chunk: index });
         }
         self.loaded = index;
-        Ok(())
+        Ok(&self.chunk)
     }
 
     /// The bytes of chunk `index`, which the object has.

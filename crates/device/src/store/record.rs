@@ -3,7 +3,7 @@
 //! A record names its object and carries its checksum, so that it is found and understood without the table around it.
 
 use super::{
-    ObjectFlags, ObjectKey, Owner, earlier,
+    ContentDigest, ObjectFlags, ObjectKey, Owner, earlier,
     format::{BLOCK_BYTES, CHUNK_BYTES, Extent, KEY_BYTES, corrupt, decode_key, encode_key},
 };
 use ciphermill_storage::{FormatError, seal, unseal};
@@ -17,9 +17,9 @@ pub const INLINE_BYTES: u64 = 16_000;
 /// The first bytes of every record.
 pub(super) const RECORD_MAGIC: [u8; 8] = *b"CMOBJEC\x1a";
 /// Version of the records that this build writes.
-const RECORD_VERSION: u16 = 5;
+const RECORD_VERSION: u16 = 6;
 /// Bytes before the extents.
-const HEAD_BYTES: usize = 88;
+const HEAD_BYTES: usize = 104;
 /// Offset of the version.
 const VERSION_AT: usize = 24;
 /// Offset of the length of the owner's name.
@@ -29,6 +29,8 @@ const CHECKSUM_BYTES: usize = 4;
 const COMPUTED: u16 = 1;
 /// The object's bytes follow.
 const CONTENT: u16 = 2;
+/// The digest is known.
+const DIGEST: u16 = 4;
 
 /// The identity of a store.
 pub(super) type StoreId = [u8; 16];
@@ -47,6 +49,8 @@ pub(crate) struct Record {
     /// Whether a program made it.
     pub(crate) computed: bool,
     pub(crate) owner: Option<Owner>,
+    /// None for an object that a store of format version 1 had, until it is written again.
+    pub(crate) digest: Option<ContentDigest>,
     /// None if the table's record holds the object's bytes itself, which it may up to [`INLINE_BYTES`].
     pub(crate) extents: Vec<Extent>,
     /// CRC-32C of each chunk of [`CHUNK_BYTES`], the last one shorter.
@@ -72,14 +76,17 @@ impl Record {
         let owner = self.owner.as_ref().map_or(&[][..], Owner::as_bytes);
         let lists = 16 * self.extents.len() + 4 * self.chunks.len();
         let len = HEAD_BYTES + lists + owner.len() + content.len() + CHECKSUM_BYTES;
-        let marks = u16::from(self.computed) * COMPUTED + u16::from(!content.is_empty()) * CONTENT;
+        let mark = |is: bool, mark: u16| u16::from(is) * mark;
+        let marks =
+            mark(self.computed, COMPUTED) | mark(!content.is_empty(), CONTENT) | mark(self.digest.is_some(), DIGEST);
         let mut out = Encoder::with_capacity(len);
         out.bytes(&RECORD_MAGIC).bytes(&store).u16(RECORD_VERSION).u16(marks).u32(self.flags.bits());
         out.u64(self.size).u64(self.generation).u64(self.origin).u64(self.change);
         out.bytes(&encode_key(key))
             .u16(owner.len() as u16)
             .u32(self.extents.len() as u32)
-            .u32(self.chunks.len() as u32);
+            .u32(self.chunks.len() as u32)
+            .bytes(&self.digest.map_or([0; ContentDigest::BYTES], |digest| digest.0));
         for extent in &self.extents {
             out.u64(extent.start).u64(extent.blocks);
         }
@@ -163,6 +170,7 @@ impl Found {
         let (size, generation, origin, change) = (fields.u64()?, fields.u64()?, fields.u64()?, fields.u64()?);
         let key: [u8; KEY_BYTES] = fields.array()?;
         let (owner, extents, chunks) = (fields.u16()?, fields.u32()?, fields.u32()?);
+        let digest = Some(ContentDigest(fields.array()?)).filter(|_| marks & DIGEST != 0);
         let words = fields.u64s(2 * extents as usize)?;
         let extents = words.as_chunks().0.iter().map(|[start, blocks]| Extent { start: *start, blocks: *blocks });
         let extents = extents.collect();
@@ -177,14 +185,14 @@ impl Found {
         let rest = fields.remaining();
         let Some(flags) = ObjectFlags::from_bits(flags) else { return Ok(None) };
         let computed = marks & COMPUTED != 0;
-        let record = Record { flags, size, generation, origin, change, computed, owner, extents, chunks };
+        let record = Record { flags, size, generation, origin, change, computed, owner, digest, extents, chunks };
         let has_content = marks & CONTENT != 0;
         let content = has_content.then(|| body.len() - rest..body.len());
         let fits = match has_content {
             true => record.is_inline() && rest as u64 == size,
             false => rest == 0,
         };
-        let known = version == RECORD_VERSION && marks & !(COMPUTED | CONTENT) == 0;
+        let known = version == RECORD_VERSION && marks & !(COMPUTED | CONTENT | DIGEST) == 0;
         let content_is_sound =
             || content.clone().is_none_or(|at| Some(&crc32c::crc32c(&body[at])) == record.chunks.first());
         let sound = known && fits && record.is_possible() && content_is_sound();

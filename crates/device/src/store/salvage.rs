@@ -3,12 +3,12 @@
 //! Where the object table is sound, it says which objects there are. Else the log does, together with the records that are
 //! found in the bytes of the table, wherever they begin. Of each object the newest version is taken whose checksums hold.
 //!
-//! The checksums of a version do not show whether its place holds the bytes of another object by now: all sealed objects of
-//! one kind and size have the same CRC-32C, as they end with that of their content. So a version that is not the current one
-//! counts only if the log is whole and names no later object in its place.
+//! The place of an old version may hold the bytes of another object by now. The digest of the version shows that; its
+//! checksums do not ([`digest`](super::digest)). A version without a digest, which format version 1 wrote, counts only if it
+//! is the current one, or if the log is whole and names no later object in its place.
 
 use super::{
-    ObjectKey, ObjectReader, Owner, SpaceId, SpaceLimits, Store, StoreError, StoreFiles, checksum,
+    ContentDigest, ObjectKey, ObjectReader, Owner, SpaceId, SpaceLimits, Store, StoreError, StoreFiles, checksum,
     copy::StoreCopy,
     format::{BLOCK_BYTES, CHUNK_BYTES, EARLIER_SUPERBLOCK, SUPERBLOCK},
     log::{Item, LogContent},
@@ -193,20 +193,18 @@ impl Salvage {
     /// Writes the bytes of a version.
     ///
     /// # Errors
-    /// [`StoreError::DamagedObject`] if it is not whole, and the errors of `out`.
+    /// [`StoreError::DamagedObject`] and [`StoreError::OtherContent`] if it is not whole, and the errors of `out`.
     pub fn read(&self, version: &Salvaged, out: &mut dyn Write) -> Result<(), StoreError> {
-        let mut reader = self.reader(version.object, &version.source);
-        for chunk in 0..version.size.div_ceil(CHUNK_BYTES) {
-            let written = out.write_all(&reader(chunk)?);
-            written.map_err(|source| StorageError::Io { operation: "export", source: Arc::new(source) })?;
-        }
-        Ok(())
+        self.visit(version.object, &version.source, &mut |chunk| {
+            let written = out.write_all(chunk);
+            Ok(written.map_err(|source| StorageError::Io { operation: "export", source: Arc::new(source) })?)
+        })
     }
 
     /// Copies the recovered objects into a new store.
     ///
     /// # Errors
-    /// Those of writing; [`StoreError::DamagedObject`] if an object changed since the scan.
+    /// Those of writing; [`StoreError::DamagedObject`] or [`StoreError::OtherContent`] if an object changed since the scan.
     pub fn write(&self, target: Store) -> Result<Store, StoreError> {
         let mut copy = StoreCopy::new(target)?;
         let wanted = |state| matches!(state, SalvageState::Recovered | SalvageState::Older { .. });
@@ -281,9 +279,27 @@ impl Salvage {
         Ok(())
     }
 
+    /// Gives `each` the chunks of a version. That its bytes are its own is known at the end only.
+    fn visit(
+        &self,
+        key: ObjectKey,
+        source: &Source,
+        each: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let (record, mut reader) = (source.record(), self.reader(key, source));
+        let digest = ContentDigest::of_chunks(record.size, |chunk| {
+            let bytes = reader(chunk)?;
+            each(&bytes)?;
+            Ok(bytes)
+        })?;
+        match record.digest.is_none_or(|wanted| wanted == digest) {
+            true => Ok(()),
+            false => Err(StoreError::OtherContent { object: key }),
+        }
+    }
+
     fn is_whole(&self, key: ObjectKey, source: &Source) -> bool {
-        let mut reader = self.reader(key, source);
-        (0..source.record().size.div_ceil(CHUNK_BYTES)).all(|chunk| reader(chunk).is_ok())
+        self.visit(key, source, &mut |_| Ok(())).is_ok()
     }
 
     /// Decides about one object. `base` is the change up to which all versions that count are known.
@@ -307,7 +323,8 @@ impl Salvage {
             }
             let current = !deleted && fact.change == newest;
             let (table, log) = (self.report.table_sound, self.report.log_sound);
-            let in_place = record.is_inline()
+            let in_place = record.digest.is_some()
+                || record.is_inline()
                 || (current && fact.known && (table || log))
                 || ((current || (fact.logged && log)) && !places.are_reused(key, &record));
             let whole = in_place && self.is_whole(key, &source);

@@ -2,6 +2,7 @@
 
 use super::{
     Inner, ObjectKey, ObjectReader, Store, StoreError,
+    digest::Digester,
     format::CHUNK_BYTES,
     object::{Placement, StoredObject},
     record::Record,
@@ -67,7 +68,7 @@ pub struct ScrubReport {
     pub objects: u64,
     /// Bytes of them.
     pub bytes: u64,
-    /// Objects with at least one damaged or unreadable chunk, or such a record.
+    /// Objects with at least one damaged or unreadable chunk, or such a record, or with the bytes of another object.
     pub damaged_objects: u64,
     /// Damaged and unreadable chunks.
     pub damaged_chunks: u64,
@@ -92,7 +93,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const REPORT_CHUNKS: u64 = 64;
 
 impl Store {
-    /// Reads every object of every space and checks every checksum and the records and pages of the object table. It runs
+    /// Reads every object of every space and checks every checksum and digest, and the records and pages of the object table. It runs
     /// during normal operation: no lock is held during a read, and an object that is replaced meanwhile is read in one of
     /// its versions. Nothing is changed. Reads go through the page cache of the operating system.
     ///
@@ -143,9 +144,10 @@ impl Scrub<'_> {
         let before = self.report.damaged_chunks;
         let record_is_sound = self.record(object);
         let mut reader = ObjectReader::new(Arc::clone(self.inner), Arc::clone(object));
+        let mut digester = Digester::default();
         for chunk in 0..object.size.div_ceil(CHUNK_BYTES) {
             match reader.load(chunk) {
-                Ok(()) => {}
+                Ok(bytes) => digester.push(bytes),
                 Err(StoreError::DamagedObject { object, chunk }) => {
                     self.report.damaged_chunks += 1;
                     (self.each)(ScrubEvent::Damaged { object, chunk });
@@ -160,8 +162,14 @@ impl Scrub<'_> {
                 self.progress();
             }
         }
+        let is_whole = self.report.damaged_chunks == before;
+        let is_its_own = !is_whole || object.digest.is_none_or(|digest| digest == digester.finish());
+        if !is_its_own {
+            let error = StoreError::OtherContent { object: object.key };
+            (self.each)(ScrubEvent::Unreadable { object: object.key, error });
+        }
         self.report.objects += 1;
-        self.report.damaged_objects += u64::from(self.report.damaged_chunks > before || !record_is_sound);
+        self.report.damaged_objects += u64::from(!(is_whole && is_its_own && record_is_sound));
     }
 
     /// Whether the table's record of the object matches the index. Damage of the bytes within it is reported with the bytes.

@@ -1,7 +1,8 @@
 //! Writing an object.
 
 use super::{
-    Inner, ObjectFlags, ObjectKey, Owner, StoreError,
+    ContentDigest, Inner, ObjectFlags, ObjectKey, Owner, StoreError,
+    digest::Digester,
     format::{BLOCK_BYTES, CHUNK_BYTES},
     object::{Placement, StoredObject},
     queue::Change,
@@ -47,6 +48,7 @@ pub struct ObjectWriter {
     /// The chunk being filled.
     chunk: Vec<u8>,
     chunks: Vec<u32>,
+    digester: Digester,
 }
 
 /// All bytes of a new object, on the medium (or in memory, if it is small), but neither durable nor visible. They can be
@@ -118,6 +120,7 @@ impl ObjectWriter {
             written: 0,
             chunk: Vec::new(),
             chunks: Vec::new(),
+            digester: Digester::default(),
         })
     }
 
@@ -201,6 +204,7 @@ impl ObjectWriter {
 
     fn flush_chunk(&mut self, begun: u64) -> Result<(), StoreError> {
         self.chunks.push(crc32c::crc32c(&self.chunk));
+        self.digester.push(&self.chunk);
         let lease = match &self.placement {
             Placement::Extents(lease) => lease,
             Placement::Inline(kept) => {
@@ -231,9 +235,10 @@ impl ObjectWriter {
         let generation = self.generation.unwrap_or_else(|| self.inner.next_number());
         let extents = self.placement.extents();
         let copy = self.generation.is_some();
-        let Self { inner, key, size, placement, origin, computed, owner, chunks, .. } = self;
+        let Self { inner, key, size, placement, origin, computed, owner, chunks, digester, .. } = self;
+        let digest = Some(digester.finish());
         // The commit numbers the change.
-        let record = Record { flags, size, generation, origin, change: 0, computed, owner, extents, chunks };
+        let record = Record { flags, size, generation, origin, change: 0, computed, owner, digest, extents, chunks };
         Ok(FinishedObject { inner, object: StoredObject::new(key, record, placement), copy })
     }
 
@@ -276,6 +281,10 @@ impl FinishedObject {
         let key = self.object.key;
         let inner = Arc::clone(&self.inner);
         inner.submit(self.change())?.ok_or(StoreError::NotFound { object: key })
+    }
+
+    pub(super) fn digest(&self) -> Option<ContentDigest> {
+        self.object.digest
     }
 
     pub(super) fn change(self) -> Change {

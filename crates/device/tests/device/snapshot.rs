@@ -181,3 +181,29 @@ fn objects_of_a_snapshot_are_those_of_its_names() {
     let names: BTreeSet<_> = snapshot.remaining().expect("names").into_iter().collect();
     assert_eq!(names, (0..5).map(key).collect());
 }
+
+/// Sealed objects of one size have one CRC-32C, so only the digest shows that a place holds another one's bytes.
+#[test]
+fn a_copy_refuses_the_bytes_of_another_object() {
+    let files = StoreFiles::in_memory();
+    let store = Store::open(files.clone()).expect("a new store");
+    store.set_space(SpaceId(3), SpaceLimits { bytes: 1 << 30, objects: 500 }).expect("a space");
+    let [own, other] = [1, 2].map(|seed| {
+        let mut bytes = value(seed, 2600);
+        bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
+        bytes
+    });
+    write(&store, 1, &own);
+    write(&store, 2, &other);
+    let mut data = vec![0; files.data.len().expect("len") as usize];
+    files.data.read_at(0, &mut data).expect("read");
+    let place = data.windows(64).position(|window| *window == own[..64]).expect("its bytes");
+    files.data.write_at(place as u64, &other).expect("room");
+    let (snapshot, ()) = store.snapshot(1 << 30, || ()).expect("a snapshot");
+    let mut copy = StoreCopy::new(Store::open(StoreFiles::in_memory()).expect("a new store")).expect("a copy");
+    let first = snapshot.copy_next(&mut copy);
+    assert!(matches!(first, Err(StoreError::OtherContent { object }) if object == key(1)), "{first:?}");
+    assert_eq!(snapshot.copy_next(&mut copy).expect("the other one"), Some(Copied::Written(other.len() as u64)));
+    let copied = snapshot.finish(copy).expect("a store");
+    assert_eq!(listing(&copied), listing(&store)[1..]);
+}

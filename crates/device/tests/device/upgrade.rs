@@ -4,10 +4,11 @@
 #[path = "../support/image.rs"]
 mod image;
 
+use crate::salvage::Images;
 use ciphermill_device::{
-    StoreFiles,
+    ObjectFlags, StoreFiles,
     storage::{Fault, SimulatedDisk, Storage},
-    store::{EARLIER_STORE_VERSION, STORE_VERSION, Store},
+    store::{EARLIER_STORE_VERSION, INLINE_BYTES, ObjectKey, STORE_VERSION, Salvage, SpaceLimits, Store},
 };
 use std::{fs, path::Path};
 
@@ -83,4 +84,61 @@ fn an_upgrade_survives_a_power_cut_at_every_operation() {
         assert_eq!(version(&after), STORE_VERSION);
     }
     assert!(interrupted > 10, "{interrupted} of {operations}");
+}
+
+fn write(store: &Store, key: ObjectKey, bytes: &[u8]) {
+    let mut writer = store.write(key, bytes.len() as u64).expect("room");
+    writer.push(bytes).expect("its bytes");
+    writer.commit(ObjectFlags::NONE).expect("durable");
+}
+
+/// Objects of an earlier store have no digest, so their places must tell whose bytes they hold.
+#[test]
+fn a_place_that_another_object_took_is_no_older_version_of_an_earlier_object() {
+    let disk = disk();
+    let files = StoreFiles::on_simulated_disk(&disk);
+    let store = Store::open(files.clone()).expect("opens");
+    let mut objects = store.spaces().into_iter().flat_map(|space| store.list(space));
+    let object = objects.find(|object| object.size() > INLINE_BYTES).expect("a large object");
+    let key = object.key();
+    assert_eq!(object.digest(), None);
+    let old = store.read(object).pull_all().expect("whole");
+    // Other objects of its kind and size: another body, and its checksum.
+    let resealed = |mark: u8| {
+        let mut bytes = old.clone();
+        let end = bytes.len() - 4;
+        bytes[40] ^= mark;
+        let crc = crc32c::crc32c(&bytes[24..end]);
+        bytes[end..].copy_from_slice(&crc.to_le_bytes());
+        assert_eq!(crc32c::crc32c(&bytes), crc32c::crc32c(&old));
+        bytes
+    };
+    let [new, other] = [1, 2].map(resealed);
+    write(&store, key, &new);
+    let place = |bytes: &[u8]| {
+        Images::of(&files).data.windows(64).position(|window| window == &bytes[..64]).expect("its bytes")
+    };
+    let (old_place, new_place) = (place(&old), place(&new));
+    let foreign = ObjectKey { space: ciphermill_device::SpaceId(99), ..key };
+    store.set_space(foreign.space, SpaceLimits::UNLIMITED).expect("a space");
+    write(&store, foreign, &other);
+    assert_eq!(place(&other), old_place, "the allocator uses the place again");
+    drop(store);
+    let mut images = Images::of(&files);
+    images.data[new_place + 70] ^= 1;
+    for (table, log) in [(true, true), (false, true), (true, false), (false, false)] {
+        let mut images = images.clone();
+        if !table {
+            images.objects[100] ^= 1;
+        }
+        if !log {
+            images.log[100] ^= 1;
+        }
+        let salvage = Salvage::scan(images.files(), &mut |_, _| ()).expect("a scan");
+        for version in salvage.versions().iter().filter(|version| version.object == key) {
+            let mut out = Vec::new();
+            let read = salvage.read(version, &mut out);
+            assert!(read.is_err() || out != other, "{table} {log}: {version:?}");
+        }
+    }
 }

@@ -90,10 +90,11 @@ fn listing(directory: &Path) -> String {
         let key = object.key();
         let (size, checksum, computed) = (object.size(), object.checksum(), object.computed());
         let owner = object.owner().map_or(String::new(), |owner| format!(" {owner:?}"));
+        let digest = object.digest().map_or(String::new(), |digest| format!(" digest {digest}"));
         writeln!(
             lines,
             "{} {} size {size} crc {checksum:08x} flags {flags} generation {generation} origin {origin} computed \
-             {computed}{owner}",
+             {computed}{owner}{digest}",
             key.space, key.id
         )
         .expect("a line");

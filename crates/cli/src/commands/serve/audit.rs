@@ -215,6 +215,7 @@ impl Writer {
 mod tests {
     use super::*;
     use ciphermill_blockspace::adapter::{Action, Version};
+    use ciphermill_device::ContentDigest;
     use ciphermill_nvme::Account;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -233,7 +234,7 @@ mod tests {
             recovery: false,
             writer: None,
             object: Some("4:1:2".parse().expect("a register")),
-            version: Some(Version { size: 432, generation, checksum: 0xabc }),
+            version: Some(Version { size: 432, generation, digest: Some(ContentDigest([0xab; 16])) }),
             lba: Some(7),
             reason: None,
         }
@@ -274,8 +275,8 @@ mod tests {
         assert!(generations.iter().copied().eq(first..100) && first > 50, "the last ones, in order: {generations:?}");
         let line = &lines(&settings.file)[0];
         assert_eq!(
-            (&line["action"], &line["object"], &line["crc32c"]),
-            (&"put".into(), &"4:1:2".into(), &"00000abc".into())
+            (&line["action"], &line["object"], &line["blake3"]),
+            (&"put".into(), &"4:1:2".into(), &"ab".repeat(16).into())
         );
         assert_eq!((&line["host"], &line["namespace"]), (&"nqn.2026-01.example:host".into(), &1.into()));
         // It goes on after a restart.

@@ -28,7 +28,7 @@ pub(super) struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     generation: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    crc32c: Option<String>,
+    blake3: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     block: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ impl<'a> Line<'a> {
             object: event.object.map(|id| id.to_string()),
             size: version(|version| version.size),
             generation: version(|version| version.generation),
-            crc32c: event.version.map(|version| format!("{:08x}", version.checksum)),
+            blake3: event.version.and_then(|version| version.digest).map(|digest| digest.to_string()),
             block: event.lba,
             reason: event.reason,
             recovery: event.recovery,
