@@ -194,7 +194,7 @@ pub(super) fn copy_blocks(
     record: &mut BackupRecord,
     observer: Observer<'_>,
 ) -> Result<crate::volume::VolumeSummary, BackupError> {
-    let volume = match Volume::open_directory(place, VolumeConfig::default()) {
+    let volume = match Volume::open_directory(place, VolumeConfig::of_copy()) {
         Err(VolumeError::Corrupt { .. } | VolumeError::NotAVolume) => {
             for name in ["blocks", "blocks.redb"] {
                 let path = place.join(name);
@@ -205,7 +205,7 @@ pub(super) fn copy_blocks(
                     _ => {}
                 }
             }
-            Volume::open_directory(place, VolumeConfig::default())?
+            Volume::open_directory(place, VolumeConfig::of_copy())?
         }
         volume => volume?,
     };

@@ -228,7 +228,9 @@ impl Checkpointer {
         let Some(extent) = self.free.grow(blocks) else { return Ok(None) };
         match self.blocks.reserve_len(u64::from(self.free.end()) * BLOCK_BYTES as u64) {
             Ok(()) => {
-                self.fresh.push(extent);
+                if self.config.fill_ahead {
+                    self.fresh.push(extent);
+                }
                 Ok(Some(extent))
             }
             Err(error) => {

@@ -144,6 +144,17 @@ pub struct VolumeConfig {
     pub headroom_bytes: u64,
     /// The quota of spaces for which none was set.
     pub default_quota: Quota,
+    /// Whether another thread writes zeros to new blocks before they are used. That makes the syncs of later changes quick, as
+    /// the file system then knows the place of every block, and doubles what the medium has to write.
+    pub fill_ahead: bool,
+}
+
+impl VolumeConfig {
+    /// For a copy, which is written once: new blocks are not written in advance.
+    #[must_use]
+    pub fn of_copy() -> Self {
+        Self { fill_ahead: false, ..Self::default() }
+    }
 }
 
 impl Default for VolumeConfig {
@@ -154,6 +165,7 @@ impl Default for VolumeConfig {
             queue_bytes: 64 << 20,
             headroom_bytes: 32 << 20,
             default_quota: Quota { blocks: u64::MAX, labels: 1 << 20 },
+            fill_ahead: true,
         }
     }
 }

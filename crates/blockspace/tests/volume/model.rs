@@ -1,9 +1,15 @@
 //! Random changes against a plain map, with segments so small that they are closed and rewritten all the time.
 
 use crate::support::*;
-use ciphermill_blockspace::volume::{BLOCK_BYTES, Change, Operation, Quota, Volume, VolumeError, VolumeFiles};
+use ciphermill_blockspace::volume::{
+    BLOCK_BYTES, Change, Operation, Quota, Volume, VolumeConfig, VolumeError, VolumeFiles,
+};
 use ciphermill_storage::SimulatedDisk;
 use proptest::prelude::*;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 fn step(span: u64) -> impl Strategy<Value = Step> {
     let tag = prop_oneof![1 => Just(0), 6 => 1..u64::MAX];
@@ -79,6 +85,30 @@ fn many_segments_are_filled_and_the_file_stays_small() {
     let usage = volume.usage();
     // 200 blocks in use, two segments ahead, one being stored, and four of slack before short runs are used up.
     assert!(usage.file_bytes <= (250 + 8 * 64) * BLOCK_BYTES as u64, "{usage:?}");
+}
+
+/// Operations of a disk on which 500 blocks were written, once they are `enough` or ten seconds have passed.
+fn operations(config: VolumeConfig, enough: impl Fn(u64) -> bool) -> u64 {
+    let disk = SimulatedDisk::new();
+    let volume = Volume::open(VolumeFiles::on_simulated_disk(&disk), config).expect("open");
+    for lba in (0..500).step_by(10) {
+        let data = vec![7; 10 * BLOCK_BYTES];
+        volume.commit(Change { space: 1, operations: vec![Operation::Write { lba, data }] }).expect("commit");
+    }
+    let begun = Instant::now();
+    while !enough(disk.operations()) && begun.elapsed() < Duration::from_secs(10) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    disk.operations()
+}
+
+#[test]
+fn a_copy_writes_no_block_in_advance() {
+    let copy = VolumeConfig { fill_ahead: false, ..tiny() };
+    let written_once = operations(copy, |_| true);
+    // Another thread fills the next segment while nothing else is to do.
+    assert!(operations(tiny(), |count| count > written_once) > written_once);
+    assert!(!VolumeConfig::of_copy().fill_ahead && VolumeConfig::default().fill_ahead);
 }
 
 #[test]

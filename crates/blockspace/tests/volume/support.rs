@@ -31,6 +31,7 @@ pub(crate) fn tiny() -> VolumeConfig {
         queue_bytes: 4 << 20,
         headroom_bytes: 256 << 10,
         default_quota: Quota::UNLIMITED,
+        fill_ahead: true,
     }
 }
 

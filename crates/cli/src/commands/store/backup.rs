@@ -35,7 +35,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "BYTES", default_value = "4G")]
     budget: Bytes,
     /// Percent of the time that the backup of a served store may take; 100 is fastest, and slows the hosts most
-    #[arg(long, value_name = "PERCENT", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=100))]
     share: u32,
     /// Print the record of the backup as JSON
     #[arg(long)]
