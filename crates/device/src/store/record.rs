@@ -170,7 +170,8 @@ impl Found {
         let (size, generation, origin, change) = (fields.u64()?, fields.u64()?, fields.u64()?, fields.u64()?);
         let key: [u8; KEY_BYTES] = fields.array()?;
         let (owner, extents, chunks) = (fields.u16()?, fields.u32()?, fields.u32()?);
-        let digest = Some(ContentDigest(fields.array()?)).filter(|_| marks & DIGEST != 0);
+        let digest = ContentDigest(fields.array()?);
+        let has_digest = marks & DIGEST != 0;
         let words = fields.u64s(2 * extents as usize)?;
         let extents = words.as_chunks().0.iter().map(|[start, blocks]| Extent { start: *start, blocks: *blocks });
         let extents = extents.collect();
@@ -185,6 +186,8 @@ impl Found {
         let rest = fields.remaining();
         let Some(flags) = ObjectFlags::from_bits(flags) else { return Ok(None) };
         let computed = marks & COMPUTED != 0;
+        let no_digest_is_zero = has_digest || digest == ContentDigest([0; ContentDigest::BYTES]);
+        let digest = has_digest.then_some(digest);
         let record = Record { flags, size, generation, origin, change, computed, owner, digest, extents, chunks };
         let has_content = marks & CONTENT != 0;
         let content = has_content.then(|| body.len() - rest..body.len());
@@ -195,7 +198,7 @@ impl Found {
         let known = version == RECORD_VERSION && marks & !(COMPUTED | CONTENT | DIGEST) == 0;
         let content_is_sound =
             || content.clone().is_none_or(|at| Some(&crc32c::crc32c(&body[at])) == record.chunks.first());
-        let sound = known && fits && record.is_possible() && content_is_sound();
+        let sound = known && no_digest_is_zero && fits && record.is_possible() && content_is_sound();
         Ok(sound.then(|| Self { store, key: decode_key(&key), record, content, len }))
     }
 

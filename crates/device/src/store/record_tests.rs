@@ -163,6 +163,11 @@ fn records_that_contradict_themselves_are_refused() {
     owned.insert(HEAD_BYTES + 4, 1);
     seal(&mut owned, &[]);
     assert!(Found::at(&owned).is_none(), "a longer one");
+    let mut marked = plain.encode(STORE, key(), b"");
+    marked.truncate(marked.len() - CHECKSUM_BYTES);
+    marked[HEAD_BYTES - 1] = 1;
+    seal(&mut marked, &[]);
+    assert!(Found::at(&marked).is_none(), "a digest without its mark");
     assert!(!sound(&Record { size: 8, ..inline.clone() }, content), "more bytes than its size");
     assert!(!sound(&Record { size: 0, chunks: vec![], ..inline.clone() }, b""), "no bytes");
     assert!(!sound(&Record { chunks: vec![1], ..inline }, content), "other bytes");
