@@ -3,6 +3,7 @@
 mod arch;
 mod arch_programs;
 mod arch_reports;
+mod bench_nvme;
 mod by_hand;
 mod crash;
 mod crash_support;

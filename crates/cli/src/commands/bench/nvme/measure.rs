@@ -39,7 +39,7 @@ struct Ground<'a> {
 pub(super) async fn all(args: &Args, directory: &Path, bench: &mut Bench) -> Result<(), CliError> {
     let engine = args.engine.bootstrap(Backend::Fft)?;
     let raw = RawFile::create(directory).map_err(CliError::file("write in", &args.dir))?;
-    let server = Server::start(&directory.join("store"), args.engine.engine)?;
+    let server = Server::start(&directory.join("store"), args.engine.engine, args.hosts)?;
     let ground = Ground { args, server, raw, window: Duration::from_secs(args.seconds.into()) / WINDOWS };
     let controller = ground.server.connect(0).await?;
     let namespace = controller.namespace(1).await?;

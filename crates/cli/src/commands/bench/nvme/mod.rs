@@ -46,8 +46,8 @@ pub(crate) struct Args {
     /// Compute-on-write programs per placement
     #[arg(long, value_name = "K", default_value = "200", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
-    /// Hosts connected and idle
-    #[arg(long, value_name = "N", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Hosts connected and idle, with two connections each
+    #[arg(long, value_name = "N", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=100))]
     hosts: u32,
     #[command(flatten)]
     engine: EngineArgs,

@@ -18,11 +18,18 @@ pub(super) struct Server {
     subsystem: String,
 }
 
+/// The name of host number `number`.
+fn name(number: u32) -> String {
+    format!("nqn.2014-08.org.nvmexpress:uuid:be9c0000-0000-4000-8000-{number:012x}")
+}
+
 impl Server {
-    pub(super) fn start(store: &Path, engine: EngineName) -> Result<Self, CliError> {
+    /// Serves a store for the hosts 0 to `hosts`. Each is named, so that each has its own share of the connections.
+    pub(super) fn start(store: &Path, engine: EngineName, hosts: u32) -> Result<Self, CliError> {
         let this = std::env::current_exe().map_err(CliError::file("find", Path::new("ciphermill")))?;
         let mut child = Command::new(&this)
-            .args(["serve", "--listen", "127.0.0.1:0", "--allow-host", "any", "--insecure-params", "--json"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--insecure-params", "--json"])
+            .args((0..=hosts).flat_map(|number| ["--allow-host".to_owned(), name(number)]))
             .args(["--engine", engine.name(), "--store"])
             .arg(store)
             .stdin(Stdio::null())
@@ -52,7 +59,7 @@ impl Server {
 
     /// Connects as host number `number`.
     pub(super) async fn connect(&self, number: u32) -> Result<Controller, CliError> {
-        let nqn = format!("nqn.2014-08.org.nvmexpress:uuid:be9c0000-0000-4000-8000-{number:012x}");
+        let nqn = name(number);
         let mut id = *b"bench-host-00000";
         id[12..].copy_from_slice(&number.to_be_bytes());
         let config = InitiatorConfig::new(&self.address, &self.subsystem, Host { nqn, id });
