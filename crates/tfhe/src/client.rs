@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::bounds::{Bounds, TableEncodings};
 use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector, TestVectorElements};
+use crate::circuit::SeededConversionKey;
 use crate::elements::write_elements;
 use crate::encoding::{Encoding, EncodingError};
 use crate::error::{TfheError, require_equal};
@@ -394,6 +395,68 @@ impl ClientKey {
             seeds.masks,
             |index| seeds.noise(index),
         )
+    }
+
+    /// Writes the sealed conversion key, which turns digits into selectors ([`circuit`](crate::circuit)).
+    ///
+    /// # Errors
+    /// [`TfheError::NoWords`] for a parameter set without words; if writing fails.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_word.txt")]
+    /// use ciphermill_tfhe::KeyKind;
+    /// assert_eq!(conversion.len() as u64, parameters.sealed_key_len(KeyKind::Conversion, KeyForm::Seeded));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_conversion_key<W: Write>(&self, form: KeyForm, seeds: KeySeeds, writer: W) -> Result<W, TfheError> {
+        let key = self.generate_conversion_key(seeds)?;
+        let spec = self.parameters.spec().clone();
+        let header = KeyHeader::new(KeyKind::Conversion, spec, self.tag, form, key.seed);
+        let mut out = header.seal(writer)?;
+        match form {
+            KeyForm::Seeded => write_elements(&mut out, &key.bodies)?,
+            KeyForm::Full => write_elements(&mut out, key.expand().coefficients())?,
+        }
+        Ok(out.finish()?)
+    }
+
+    /// The big key as one polynomial: that of the ring of tables.
+    ///
+    /// # Errors
+    /// [`TfheError::NoWords`] for a parameter set without words.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_word.txt")]
+    /// let key = client.table_secret_key()?;
+    /// assert_eq!((key.dimension().0, key.polynomial_size().get()), (1, 512));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn table_secret_key(&self) -> Result<GlweSecretKey, TfheError> {
+        let shape = self.parameters.conversion_shape();
+        let shape = shape.ok_or_else(|| TfheError::NoWords { name: self.parameters.name.clone() })?;
+        Ok(GlweSecretKey::from_bits(self.glwe.bits().to_vec(), shape.polynomial_size))
+    }
+
+    /// The conversion key, compressed by a seed.
+    ///
+    /// # Errors
+    /// [`TfheError::NoWords`] for a parameter set without words.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_word.txt")]
+    /// let key = client.generate_conversion_key(KeySeeds::from_os()?)?;
+    /// assert_eq!(Some(key.shape()), parameters.conversion_shape());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn generate_conversion_key(&self, seeds: KeySeeds) -> Result<SeededConversionKey, TfheError> {
+        let shape = self.parameters.conversion_shape();
+        let shape = shape.ok_or_else(|| TfheError::NoWords { name: self.parameters.name.clone() })?;
+        let key = self.table_secret_key()?;
+        let noise = self.parameters.glwe_noise;
+        SeededConversionKey::generate(&key, shape, noise, seeds.masks, |row| seeds.noise(row))
     }
 }
 

@@ -107,6 +107,24 @@ pub enum TfheError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// A parameter set without words.
+    #[error("the parameter set {name} has no words; use one of the WORD sets")]
+    NoWords {
+        /// Its name.
+        name: String,
+    },
+    /// A table reads a selector that does not exist.
+    #[error("the table reads the digit at position {position}, which has no selectors; select it before")]
+    NoSelector {
+        /// The position.
+        position: u8,
+    },
+    /// Selectors of another engine or of another form.
+    #[error("the selectors are not of this engine; select the digits with the engine that looks them up")]
+    ForeignSelectors,
+    /// A table is not admissible.
+    #[error(transparent)]
+    Table(#[from] crate::word::TableError),
     /// The parts of a server key do not match the engine's needs.
     #[error(transparent)]
     KeyPart(#[from] KeyPartError),

@@ -43,6 +43,7 @@ mod backend;
 pub mod bootstrap;
 pub mod bounds;
 pub mod ciphertext;
+pub mod circuit;
 pub mod client;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
@@ -75,13 +76,17 @@ pub mod serial;
 pub mod server_key;
 pub mod table;
 pub mod test_vector;
+pub mod word;
 
 pub use backend::Backend;
 pub use bounds::{Bounds, TableEncodings};
 pub use ciphertext::{Ciphertext, KeyTag, TestVector, TestVectorElements};
 pub use client::{ClientKey, KeySeeds};
 pub use encoding::{Encoding, EncodingError};
-pub use engine::{BootstrapJob, CpuEngine, Job, KeyPart, KeyPartError, KeyPartId, Output, PreparedKey, TfheEngine};
+pub use engine::{
+    BootstrapJob, CpuEngine, Job, KeyPart, KeyPartError, KeyPartId, LookUpJob, Output, PreparedKey, SelectJob,
+    SelectorFile, Selectors, TfheEngine,
+};
 pub use error::TfheError;
 pub use modulus_switch::ModulusSwitch;
 pub use noise_sum::{NoiseName, NoiseSum};

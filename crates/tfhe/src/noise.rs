@@ -10,6 +10,7 @@
 //! Of the named sets this holds for `NVME_TFHE_PAPER_U32`, whose row noise is larger by orders of magnitude.
 
 mod lookup;
+pub mod word;
 
 use ciphermill_lattice::NoiseDistribution;
 use ciphermill_math::fft::PackedWord;
@@ -165,7 +166,8 @@ pub fn packed_product_variance(k: GlweDimension, size: usize, gadget: Decomposit
 
 /// The storage of the bootstrapping key's spectra in the FFT back end. They have 48 bits if the resulting error, in a
 /// linear combination of bootstrapped ciphertexts, is below 2^−10 of the variance of the modulus switch before the next
-/// blind rotation. Otherwise they keep every bit.
+/// blind rotation. In a set with words, the bound is 2^−10 of the variance of the rotation itself. If 48 bits would exceed
+/// the bound, the spectra keep every bit.
 ///
 /// # Example
 /// ```
@@ -180,7 +182,12 @@ pub fn key_word(spec: &ParameterSpec) -> PackedWord {
     let word = PackedWord::Fixed48;
     let product = packed_product_variance(spec.glwe_dimension, spec.polynomial_size.get(), spec.pbs, word);
     let rotated = spec.lwe_dimension.0 as f64 * product * (1.0 + KeyWeights::mean(spec).big);
-    let negligible = rotated * spec.max_norm2 * spec.max_norm2 <= modulus_switch_variance(spec) * (-10f64).exp2();
+    let rounded = match spec.word {
+        None => modulus_switch_variance(spec),
+        // A selector multiplies the noise of its bit, and no modulus switch comes before that.
+        Some(_) => blind_rotation_variance_of(spec, Backend::Ntt, PackedWord::Float64, &KeyWeights::mean(spec)),
+    };
+    let negligible = rotated * spec.max_norm2 * spec.max_norm2 <= rounded * (-10f64).exp2();
     if negligible { word } else { PackedWord::Float64 }
 }
 

@@ -2,6 +2,7 @@
 //! [`server_key`](crate::server_key). All stand in the envelope of `ciphermill-wire`; docs/tfhe.md draws them.
 
 mod labelled;
+mod words;
 
 use ciphermill_lattice::Torus;
 use ciphermill_wire::{Decoder, Encoder, Kind, open, seal};
@@ -17,7 +18,7 @@ use crate::ggsw::{GgswCiphertext, GgswShape};
 use crate::glwe::{GlweCiphertext, GlweSecretKey};
 use crate::lwe::LweSecretKey;
 use crate::parameters::{PARAMETER_VERSIONS, ParameterSet, ParameterSpec, SecurityPolicy, TorusWidth};
-pub use crate::server_key::{BOOTSTRAP_KEY, KEYSWITCH_KEY};
+pub use crate::server_key::{BOOTSTRAP_KEY, CONVERSION_KEY, KEYSWITCH_KEY};
 use labelled::{decode_encodings, encode_encodings};
 
 /// Envelope kind of a parameter set.
@@ -30,9 +31,13 @@ pub const GLWE: Kind = Kind(0x0203);
 pub const GGSW: Kind = Kind(0x0204);
 /// Envelope kind of a client's secret keys.
 pub const SECRET_KEY: Kind = Kind(0x0207);
+/// Envelope kind of a word of digits.
+pub const WORD: Kind = Kind(0x0209);
+/// Envelope kind of a table of words.
+pub const TABLE: Kind = Kind(0x020a);
 
 /// Version of the bodies in this module, except for those of [`CIPHERTEXT`] and [`GLWE`]. A body with a parameter set of
-/// another modulus switch than the plain one has version 2.
+/// another modulus switch than the plain one has version 2, of one with words version 3.
 pub const BODY_VERSION: u16 = 1;
 /// Newest version of the body of a [`CIPHERTEXT`]: with its bounds. Version 1 has none.
 pub const CIPHERTEXT_VERSION: u16 = 2;

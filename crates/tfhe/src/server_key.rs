@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use crate::backend::Backend;
 use crate::bootstrap::{BackendTorus, BlindRotation};
 use crate::ciphertext::KeyTag;
+use crate::circuit::{self, Circuit, ConversionKey, SeededConversionKey};
 use crate::elements::{BLOCK, read_elements, read_new_elements};
 use crate::error::{TfheError, require_equal, require_range};
 use crate::ggsw::{GgswCiphertext, expand_masks};
@@ -28,6 +29,8 @@ use crate::progress::Progress;
 pub const BOOTSTRAP_KEY: Kind = Kind(0x0205);
 /// Envelope kind of a key-switching key.
 pub const KEYSWITCH_KEY: Kind = Kind(0x0206);
+/// Envelope kind of a conversion key.
+pub const CONVERSION_KEY: Kind = Kind(0x0208);
 
 /// Most bytes of a key of any admissible parameter set that this crate loads.
 pub const MAX_KEY_LEN: u64 = 1 << 36;
@@ -72,6 +75,8 @@ pub enum KeyKind {
     Bootstrap,
     /// The key-switching key.
     Keyswitch,
+    /// The conversion key, of parameter sets with words.
+    Conversion,
 }
 
 impl KeyKind {
@@ -80,6 +85,7 @@ impl KeyKind {
         match self {
             KeyKind::Bootstrap => BOOTSTRAP_KEY,
             KeyKind::Keyswitch => KEYSWITCH_KEY,
+            KeyKind::Conversion => CONVERSION_KEY,
         }
     }
 }
@@ -148,6 +154,12 @@ impl KeyHeader {
             }
             (KeyKind::Keyswitch, KeyForm::Seeded) => [k, size, wide(s.ks.level_count.0), 1, 4],
             (KeyKind::Keyswitch, KeyForm::Full) => [k, size, wide(s.ks.level_count.0), n + 1, 4],
+            // A set without words has none; opening its header says so.
+            (KeyKind::Conversion, form) => match s.conversion_shape() {
+                Some(shape) if form == KeyForm::Seeded => [wide(shape.bodies_len()), 8, 1, 1, 1],
+                Some(shape) => [wide(shape.len()), 8, 1, 1, 1],
+                None => [0; 5],
+            },
         };
         factors.into_iter().fold(1, u64::saturating_mul)
     }
@@ -220,6 +232,9 @@ impl KeyHeader {
         input.read_exact(&mut bytes)?;
         let header = Self::decode(kind, input.version(), &bytes)?;
         let parameters = ParameterSet::new(header.spec.clone(), policy)?;
+        if kind == KeyKind::Conversion {
+            parameters.require_words()?;
+        }
         let (given, expected) = (input.remaining(), header.elements_len());
         if given != expected {
             return Err(TfheError::Mismatch { what: "size of the key's elements in bytes", given, expected });
@@ -456,7 +471,11 @@ impl LoadOptions {
         let seeds = parameters.big_lwe_dimension().0 as u64 * parameters.ks.level_count.0 as u64 * 4;
         let words = (batch + spectra + BLOCK as u64).saturating_mul(8);
         let working = words.max(seeds + 8 * BLOCK as u64).saturating_add(LOADING_OVERHEAD);
-        parameters.loaded_key_bytes(self.backend).saturating_add(working)
+        // Rows and bodies of the conversion key, and the spectra of one automorphism, while it is transformed.
+        let conversion = parameters.conversion_shape().map_or(0, |shape| 3 * 8 * shape.len() as u64);
+        let loaded =
+            parameters.loaded_key_bytes(self.backend).saturating_add(parameters.loaded_conversion_bytes(self.backend));
+        loaded.saturating_add(working.max(conversion))
     }
 }
 
@@ -483,6 +502,9 @@ pub struct ServerKey {
     pub(crate) isa: Isa,
     pub(crate) keyswitch: LweKeyswitchKey,
     pub(crate) rotation: Rotation,
+    pub(crate) circuit: Option<Box<dyn Circuit>>,
+    ntt: Arc<dyn NttProvider>,
+    max_bytes: u64,
 }
 
 /// The transformed bootstrapping key, by the width of its torus.
@@ -587,7 +609,49 @@ impl ServerKey {
             TorusWidth::U64 => Rotation::U64(transform_bootstrap_key(&mut input, &header, options, progress)?),
         };
         finish(input)?;
-        Ok(Self { parameters, tag, backend, isa, keyswitch, rotation })
+        Ok(Self {
+            parameters,
+            tag,
+            backend,
+            isa,
+            keyswitch,
+            rotation,
+            circuit: None,
+            ntt: Arc::clone(&options.ntt),
+            max_bytes,
+        })
+    }
+
+    /// Adds a conversion key, so that the server key also selects and looks up words.
+    ///
+    /// # Errors
+    /// If the key is malformed, not admissible under `policy`, not of this key set, or exceeds the memory that loading allowed.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example_word.txt")]
+    /// // Without a conversion key, a server key bootstraps and does not select.
+    /// let plain = ServerKey::load(&bootstrap[..], &keyswitch[..], Backend::Fft, policy, &mut |_, _| ())?;
+    /// assert!(matches!(plain.select(&word), Err(TfheError::KeyPart(_))));
+    /// assert!(plain.with_conversion(&conversion[..], policy)?.select(&word).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_conversion(mut self, conversion: impl Read, policy: SecurityPolicy) -> Result<Self, TfheError> {
+        // The header is judged before the key takes memory.
+        let (input, header, parameters) = KeyHeader::open(KeyKind::Conversion, conversion, policy)?;
+        if header.tag != self.tag {
+            let (given, expected) = (header.tag.0, self.tag.0);
+            return Err(TfheError::Mismatch { what: "key tag of the conversion key", given, expected });
+        }
+        let differs = usize::from(header.spec != *self.parameters.spec());
+        require_equal("parameter sets that differ between the conversion key and the bootstrapping key", differs, 0)?;
+        let needed = self.memory_bytes().saturating_add(parameters.loaded_conversion_bytes(self.backend));
+        if needed > self.max_bytes {
+            return Err(TfheError::KeyTooLarge { needed, limit: self.max_bytes });
+        }
+        let key = conversion_key(input, &header)?;
+        self.circuit = Some(circuit::of(&key, &self.parameters, self.backend, self.isa, &*self.ntt)?);
+        Ok(self)
     }
 
     /// The parameter set.
@@ -611,7 +675,8 @@ impl ServerKey {
             Rotation::U32(r) => r.memory_bytes(),
             Rotation::U64(r) => r.memory_bytes(),
         };
-        rotation + std::mem::size_of_val(self.keyswitch.elements()) as u64
+        let circuit = self.circuit.as_ref().map_or(0, |circuit| circuit.memory_bytes());
+        rotation + circuit + std::mem::size_of_val(self.keyswitch.elements()) as u64
     }
 
     /// The key-switching key.
@@ -629,6 +694,22 @@ impl ServerKey {
     pub fn keyswitch_key(&self) -> &LweKeyswitchKey {
         &self.keyswitch
     }
+}
+
+/// The conversion key after its header.
+fn conversion_key(mut input: OpenReader<impl Read>, header: &KeyHeader) -> Result<ConversionKey, TfheError> {
+    let shape = header.spec.conversion_shape().ok_or_else(|| TfheError::NoWords { name: header.spec.name.clone() })?;
+    let what = "the conversion key";
+    drop(try_reserve::<u64>(what, shape.len() + shape.bodies_len())?);
+    let key = match header.form {
+        KeyForm::Seeded => {
+            let bodies = read_new_elements(&mut input, what, shape.bodies_len())?;
+            SeededConversionKey { shape, seed: header.seed, bodies }.expand()
+        }
+        KeyForm::Full => ConversionKey::from_coefficients(read_new_elements(&mut input, what, shape.len())?, shape)?,
+    };
+    finish(input)?;
+    Ok(key)
 }
 
 fn keyswitch_elements(input: &mut impl Read, header: &KeyHeader) -> Result<LweKeyswitchKey, TfheError> {

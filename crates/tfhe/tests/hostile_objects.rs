@@ -37,6 +37,7 @@ fn tiny() -> ParameterSpec {
         message_bits: 1,
         max_norm2: 1.0,
         modulus_switch: ModulusSwitch::Plain,
+        word: None,
     }
 }
 

@@ -18,3 +18,4 @@ mod reference;
 #[path = "../../program/tests/replay/mod.rs"]
 mod replay;
 mod support;
+mod words;

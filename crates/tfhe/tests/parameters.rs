@@ -139,6 +139,7 @@ fn published() -> Vec<Published> {
                         "CenteredMeanNoiseReduction" => ModulusSwitch::Centred,
                         other => panic!("modulus switch {other} of {line}"),
                     },
+                    word: None,
                 },
                 choice: if text("encryption_key") == "Big" { KeyOrder::Big } else { KeyOrder::Small },
                 target: -number("target_log2_pfail"),

@@ -40,6 +40,7 @@ fn spec() -> ParameterSpec {
         message_bits: 2,
         max_norm2: 1.0,
         modulus_switch: ModulusSwitch::Plain,
+        word: None,
     }
 }
 

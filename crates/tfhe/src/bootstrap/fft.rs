@@ -8,12 +8,12 @@ use ciphermill_lattice::rotate::{RotatedDifference, rotate_into};
 use ciphermill_math::fft::{FftEngine, PackedWord, engine};
 use ciphermill_math::{CoefficientSource, Isa, SourceView};
 
-use super::Domain;
+use super::{Domain, automorphism};
 use crate::error::TfheError;
 use crate::ggsw_shape::GgswShape;
 
 #[derive(Debug)]
-pub(super) struct FftDomain<T: Torus> {
+pub(crate) struct FftDomain<T: Torus> {
     engine: Arc<dyn FftEngine>,
     decomposer: SignedDecomposer<T>,
     word: PackedWord,
@@ -21,7 +21,7 @@ pub(super) struct FftDomain<T: Torus> {
 }
 
 impl<T: Torus> FftDomain<T> {
-    pub(super) fn new(shape: GgswShape, word: PackedWord, isa: Isa) -> Result<Self, TfheError> {
+    pub(crate) fn new(shape: GgswShape, word: PackedWord, isa: Isa) -> Result<Self, TfheError> {
         Ok(Self {
             engine: engine(shape.polynomial_size.get(), isa).map_err(TfheError::transform)?,
             decomposer: shape.decomposition.decomposer()?,
@@ -102,6 +102,18 @@ impl<T: Torus + InverseAdd> Domain<T> for FftDomain<T> {
         RotatedDifference::new(self.isa, polynomial, exponent).read(0, out);
     }
 
+    fn automorphism(&self, polynomial: &[T], exponent: usize, out: &mut [T]) {
+        automorphism(polynomial, exponent, out, T::wrapping_neg);
+    }
+
+    fn add_elements(&self, sum: &mut [T], other: &[T]) {
+        sum.iter_mut().zip(other).for_each(|(sum, &x)| *sum = sum.wrapping_add(x));
+    }
+
+    fn subtract_elements(&self, difference: &mut [T], other: &[T]) {
+        difference.iter_mut().zip(other).for_each(|(difference, &x)| *difference = difference.wrapping_sub(x));
+    }
+
     fn component_len(&self, shape: GgswShape) -> usize {
         let spectra = shape.decomposition.level_count.0 * shape.glwe_dimension.glwe_size();
         self.word.packed_len(spectra, shape.polynomial_size.get())
@@ -163,7 +175,7 @@ ciphermill_math::multiversion! {
 }
 
 /// The rounding inverse for each torus width.
-pub(super) trait InverseAdd: Sized {
+pub(crate) trait InverseAdd: Sized {
     fn inverse_add(engine: &dyn FftEngine, spectrum: &mut [f64], out: &mut [Self]);
 }
 

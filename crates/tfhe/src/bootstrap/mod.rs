@@ -15,9 +15,9 @@
 //! component's l digits are multiplied with all k+1 columns of its rows in one pass, whose sums stay in registers.
 
 mod batch;
-mod fft;
+pub(crate) mod fft;
 mod key;
-mod ntt;
+pub(crate) mod ntt;
 mod rotation;
 mod size;
 mod team;
@@ -49,7 +49,7 @@ pub(crate) trait Domain<T: Torus>: Send + Sync + Debug + 'static {
     /// A word of a spectrum.
     type Point: Copy + Default + Send + Sync;
     /// A word of the key as it is kept.
-    type Word: Copy + Default + Send + Sync;
+    type Word: Copy + Default + Send + Sync + 'static;
 
     /// Brings torus coefficients into the domain.
     fn enter(&self, torus: &[T], elements: &mut [Self::Element]);
@@ -62,6 +62,15 @@ pub(crate) trait Domain<T: Torus>: Send + Sync + Debug + 'static {
 
     /// out = (X^exponent − 1) · polynomial.
     fn rotated_difference(&self, polynomial: &[Self::Element], exponent: usize, out: &mut [Self::Element]);
+
+    /// out = polynomial(X^exponent), for an odd exponent below 2N.
+    fn automorphism(&self, polynomial: &[Self::Element], exponent: usize, out: &mut [Self::Element]);
+
+    /// sum += other.
+    fn add_elements(&self, sum: &mut [Self::Element], other: &[Self::Element]);
+
+    /// difference −= other.
+    fn subtract_elements(&self, difference: &mut [Self::Element], other: &[Self::Element]);
 
     /// Words in which [`transform_component`](Self::transform_component) keeps the l rows of one component.
     fn component_len(&self, shape: GgswShape) -> usize;
@@ -99,6 +108,20 @@ pub(crate) trait Domain<T: Torus>: Send + Sync + Debug + 'static {
 
     /// polynomial += inverse transform of spectrum, which is destroyed.
     fn inverse_add(&self, spectrum: &mut [Self::Point], polynomial: &mut [Self::Element]);
+}
+
+/// out = polynomial(X^exponent) modulo X^N + 1, for an odd exponent: coefficient i moves to i·exponent modulo 2N.
+fn automorphism<E: Copy>(polynomial: &[E], exponent: usize, out: &mut [E], negate: impl Fn(E) -> E) {
+    let n = polynomial.len();
+    let mut to = 0;
+    for &x in polynomial {
+        if to < n {
+            out[to] = x;
+        } else {
+            out[to - n] = negate(x);
+        }
+        to = (to + exponent) & (2 * n - 1);
+    }
 }
 
 /// One blind rotation of several.

@@ -17,7 +17,7 @@ use ciphermill_math::goldilocks::{self, MODULUS};
 use ciphermill_math::ntt::{NttEngine, NttProvider};
 use ciphermill_math::{CoefficientSource, Isa, SourceView, multiversion};
 
-use super::Domain;
+use super::{Domain, automorphism};
 use crate::error::TfheError;
 use crate::ggsw_shape::GgswShape;
 use crate::product::signed_residue;
@@ -57,7 +57,7 @@ fn by_column(n: usize, levels: usize, rows: &[u64], columns: &mut [u64]) {
 }
 
 /// The representation of torus elements as residues modulo p.
-pub(super) trait Residues: Send + Sync + Debug + 'static {
+pub(crate) trait Residues: Send + Sync + Debug + 'static {
     /// The torus, and the coefficients of accumulators, which have the same width.
     type Element: Torus;
 
@@ -76,6 +76,12 @@ pub(super) trait Residues: Send + Sync + Debug + 'static {
     /// out = (X^exponent − 1) · polynomial.
     fn rotated_difference(isa: Isa, polynomial: &[Self::Element], exponent: usize, out: &mut [Self::Element]);
 
+    /// x + y.
+    fn plus(x: Self::Element, y: Self::Element) -> Self::Element;
+
+    /// −x.
+    fn negate(x: Self::Element) -> Self::Element;
+
     /// The residues of a key polynomial.
     fn key(polynomial: &[Self::Element]) -> impl CoefficientSource<u64> + '_;
 
@@ -93,7 +99,7 @@ pub(super) trait Residues: Send + Sync + Debug + 'static {
 
 /// Polynomial arithmetic by the NTT modulo p.
 #[derive(Debug)]
-pub(super) struct NttDomain<R> {
+pub(crate) struct NttDomain<R> {
     engine: Arc<dyn NttEngine>,
     residues: R,
     isa: Isa,
@@ -117,7 +123,7 @@ impl NttDomain<Integers> {
 
 impl NttDomain<Modular> {
     /// Arithmetic over Z_p for 64-bit torus elements.
-    pub(super) fn over_modulus(shape: GgswShape, ntt: &dyn NttProvider, isa: Isa) -> Result<Self, TfheError> {
+    pub(crate) fn over_modulus(shape: GgswShape, ntt: &dyn NttProvider, isa: Isa) -> Result<Self, TfheError> {
         let gadget = shape.decomposition;
         Self::new(shape, Modular(ModularDecomposer::new(gadget.base_log, gadget.level_count)?), ntt, isa)
     }
@@ -151,6 +157,18 @@ impl<R: Residues> Domain<R::Element> for NttDomain<R> {
 
     fn rotated_difference(&self, polynomial: &[R::Element], exponent: usize, out: &mut [R::Element]) {
         R::rotated_difference(self.isa, polynomial, exponent, out);
+    }
+
+    fn automorphism(&self, polynomial: &[R::Element], exponent: usize, out: &mut [R::Element]) {
+        automorphism(polynomial, exponent, out, R::negate);
+    }
+
+    fn add_elements(&self, sum: &mut [R::Element], other: &[R::Element]) {
+        sum.iter_mut().zip(other).for_each(|(sum, &x)| *sum = R::plus(*sum, x));
+    }
+
+    fn subtract_elements(&self, difference: &mut [R::Element], other: &[R::Element]) {
+        difference.iter_mut().zip(other).for_each(|(difference, &x)| *difference = R::plus(*difference, R::negate(x)));
     }
 
     fn component_len(&self, shape: GgswShape) -> usize {
@@ -195,7 +213,7 @@ impl<R: Residues> Domain<R::Element> for NttDomain<R> {
 
 /// 32-bit torus elements as signed integers.
 #[derive(Debug)]
-pub(super) struct Integers(SignedDecomposer<u32>);
+pub(crate) struct Integers(SignedDecomposer<u32>);
 
 impl Residues for Integers {
     type Element = u32;
@@ -218,6 +236,14 @@ impl Residues for Integers {
 
     fn rotated_difference(isa: Isa, polynomial: &[u32], exponent: usize, out: &mut [u32]) {
         RotatedDifference::new(isa, polynomial, exponent).read(0, out);
+    }
+
+    fn plus(x: u32, y: u32) -> u32 {
+        x.wrapping_add(y)
+    }
+
+    fn negate(x: u32) -> u32 {
+        x.wrapping_neg()
     }
 
     fn key(polynomial: &[u32]) -> impl CoefficientSource<u64> + '_ {
@@ -279,7 +305,7 @@ impl CoefficientSource<u64> for IntegerDigits<'_> {
 
 /// 64-bit torus elements switched to Z_p.
 #[derive(Debug)]
-pub(super) struct Modular(ModularDecomposer);
+pub(crate) struct Modular(ModularDecomposer);
 
 impl Residues for Modular {
     type Element = u64;
@@ -312,6 +338,14 @@ impl Residues for Modular {
 
     fn rotated_difference(isa: Isa, polynomial: &[u64], exponent: usize, out: &mut [u64]) {
         ModularRotatedDifference::new(isa, polynomial, exponent).read(0, out);
+    }
+
+    fn plus(x: u64, y: u64) -> u64 {
+        goldilocks::add(x, y)
+    }
+
+    fn negate(x: u64) -> u64 {
+        goldilocks::neg(x)
     }
 
     fn key(polynomial: &[u64]) -> impl CoefficientSource<u64> + '_ {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ciphermill_math::ntt::NttProvider;
 use ciphermill_math::{EngineInfo, EngineKind, Isa};
 
-use super::{Job, KeyPart, KeyPartId, Output, PreparedKey, TfheEngine};
+use super::{BootstrapJob, Job, KeyPart, KeyPartId, LookUpJob, Output, PreparedKey, SelectJob, TfheEngine};
 use crate::backend::Backend;
 use crate::ciphertext::KeyTag;
 use crate::error::TfheError;
@@ -93,9 +93,16 @@ impl TfheEngine for CpuEngine {
         policy: SecurityPolicy,
         progress: Progress<'_>,
     ) -> Result<Arc<dyn PreparedKey>, TfheError> {
+        let (conversion, parts): (Vec<_>, Vec<_>) =
+            parts.into_iter().partition(|part| part.id == KeyPartId::CONVERSION);
         let [bootstrap, keyswitch] = KeyPart::select(parts, [KeyPartId::BOOTSTRAP, KeyPartId::KEYSWITCH])?;
         let (bootstrap, keyswitch) = (bootstrap.into_reader(), keyswitch.into_reader());
-        Ok(Arc::new(ServerKey::load_with(&self.options, bootstrap, keyswitch, policy, progress)?))
+        let key = ServerKey::load_with(&self.options, bootstrap, keyswitch, policy, progress)?;
+        if conversion.is_empty() {
+            return Ok(Arc::new(key));
+        }
+        let [conversion] = KeyPart::select(conversion, [KeyPartId::CONVERSION])?;
+        Ok(Arc::new(key.with_conversion(conversion.into_reader(), policy)?))
     }
 }
 
@@ -113,7 +120,18 @@ impl PreparedKey for ServerKey {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
-        let bootstraps: Vec<_> = jobs.iter().map(|&Job::Bootstrap(job)| job).collect();
-        Ok(self.bootstrap_batch(&bootstraps)?.into_iter().map(Output::Ciphertext).collect())
+        // Bootstraps run together, in one pass over the key for each thread; a selection does so by itself.
+        let bootstraps: Vec<BootstrapJob<'_>> =
+            jobs.iter().filter_map(|job| if let Job::Bootstrap(job) = job { Some(*job) } else { None }).collect();
+        let mut bootstrapped = self.bootstrap_batch(&bootstraps)?.into_iter();
+        let run = |job: &Job<'_>| match job {
+            Job::Bootstrap(_) => {
+                let none = || TfheError::Engine { what: "a bootstrap without an output".to_owned() };
+                bootstrapped.next().map(Output::Ciphertext).ok_or_else(none)
+            }
+            Job::Select(SelectJob { word }) => self.select(word).map(Output::Selectors),
+            Job::LookUp(LookUpJob { file, table }) => self.look_up(file, table).map(Output::Word),
+        };
+        jobs.iter().map(run).collect()
     }
 }

@@ -15,6 +15,7 @@
 
 mod cpu;
 mod parts;
+mod selectors;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -25,8 +26,10 @@ use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
 use crate::error::TfheError;
 use crate::parameters::{ParameterSet, SecurityPolicy};
 use crate::progress::Progress;
+use crate::word::{Table, Word};
 pub use cpu::CpuEngine;
 pub use parts::{KeyPart, KeyPartError, KeyPartId};
+pub use selectors::{SelectorFile, Selectors};
 
 /// An engine that computes on TFHE ciphertexts: the CPU, a cycle model, RTL or a GPU.
 ///
@@ -128,7 +131,7 @@ impl dyn PreparedKey + '_ {
         let count = outputs.len();
         match <[Output; 1]>::try_from(outputs) {
             Ok([Output::Ciphertext(ciphertext)]) => Ok(ciphertext),
-            Err(_) => Err(TfheError::Engine { what: format!("one job returned {count} outputs") }),
+            _ => Err(TfheError::Engine { what: format!("one job returned {count} outputs") }),
         }
     }
 }
@@ -149,6 +152,10 @@ impl dyn PreparedKey + '_ {
 pub enum Job<'a> {
     /// A programmable bootstrap; its output is an [`Output::Ciphertext`].
     Bootstrap(BootstrapJob<'a>),
+    /// The selectors of the digits of a word; its output is an [`Output::Selectors`].
+    Select(SelectJob<'a>),
+    /// A look-up in a table; its output is an [`Output::Word`].
+    LookUp(LookUpJob<'a>),
 }
 
 impl Job<'_> {
@@ -157,6 +164,8 @@ impl Job<'_> {
     pub fn name(&self) -> &'static str {
         match self {
             Job::Bootstrap(_) => "bootstrap",
+            Job::Select(_) => "select",
+            Job::LookUp(_) => "look-up",
         }
     }
 }
@@ -186,6 +195,53 @@ impl<'a> From<BootstrapJob<'a>> for Job<'a> {
     }
 }
 
+/// The selectors of all digits of a word.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example_word.txt")]
+/// let outputs = server.run(&[Job::from(SelectJob { word: &word })])?;
+/// assert!(matches!(&outputs[..], [Output::Selectors(selectors)] if selectors.digits() == 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SelectJob<'a> {
+    /// The word.
+    pub word: &'a Word,
+}
+
+/// A look-up by selectors.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example_word.txt")]
+/// let mut file = SelectorFile::new();
+/// file.put(0, &server.select(&word)?)?;
+/// let outputs = server.run(&[LookUpJob { file: &file, table: &root }.into()])?;
+/// let [Output::Word(result)] = &outputs[..] else { return Err("one word".into()) };
+/// assert_eq!(client.decrypt_word(result)?, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct LookUpJob<'a> {
+    /// The selectors at the positions that the table names.
+    pub file: &'a SelectorFile,
+    /// The table.
+    pub table: &'a Table,
+}
+
+impl<'a> From<SelectJob<'a>> for Job<'a> {
+    fn from(job: SelectJob<'a>) -> Self {
+        Job::Select(job)
+    }
+}
+
+impl<'a> From<LookUpJob<'a>> for Job<'a> {
+    fn from(job: LookUpJob<'a>) -> Self {
+        Job::LookUp(job)
+    }
+}
+
 /// The result of one job.
 ///
 /// # Example
@@ -202,11 +258,15 @@ impl<'a> From<BootstrapJob<'a>> for Job<'a> {
 /// assert_eq!(output.into_ciphertext(), Some(three));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Output {
     /// A ciphertext of the key set.
     Ciphertext(Ciphertext),
+    /// Selectors, which stay in the engine.
+    Selectors(Selectors),
+    /// A word of the key set.
+    Word(Word),
 }
 
 impl Output {
@@ -218,6 +278,8 @@ impl Output {
                 LweElements::U32(c) => size_of_val(c.elements()) as u64,
                 LweElements::U64(c) => size_of_val(c.elements()) as u64,
             },
+            Output::Selectors(selectors) => selectors.memory_bytes(),
+            Output::Word(word) => word.digits().iter().map(|digit| size_of_val(digit.elements()) as u64).sum(),
         }
     }
 
@@ -226,6 +288,7 @@ impl Output {
     pub fn into_ciphertext(self) -> Option<Ciphertext> {
         match self {
             Output::Ciphertext(ciphertext) => Some(ciphertext),
+            Output::Selectors(_) | Output::Word(_) => None,
         }
     }
 }

@@ -20,6 +20,8 @@ impl KeyPartId {
     pub const BOOTSTRAP: Self = Self(1);
     /// The key-switching key.
     pub const KEYSWITCH: Self = Self(2);
+    /// The conversion key, of parameter sets with words.
+    pub const CONVERSION: Self = Self(3);
 }
 
 impl fmt::Display for KeyPartId {
@@ -27,6 +29,7 @@ impl fmt::Display for KeyPartId {
         match *self {
             Self::BOOTSTRAP => f.write_str("the bootstrapping key (part 1)"),
             Self::KEYSWITCH => f.write_str("the key-switching key (part 2)"),
+            Self::CONVERSION => f.write_str("the conversion key (part 3)"),
             Self(other) => write!(f, "part {other}"),
         }
     }

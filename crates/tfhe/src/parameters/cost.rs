@@ -4,6 +4,8 @@
 //! ranks sets; it is not a measurement. The constants come from the costs at the paper's dimensions: a transform of N =
 //! 16384 about 7 µs, a key of 2.1 GB streamed in about 49 ms, a key switch of 92 million multiply-adds in about 10 ms.
 
+use ciphermill_math::fft::PackedWord;
+
 use crate::backend::Backend;
 use crate::bootstrap::transformed_key_bytes;
 use crate::noise;
@@ -74,5 +76,25 @@ impl ParameterSpec {
         let bootstrap = transformed_key_bytes(backend, noise::key_word(self), self.ggsw_shape(), n);
         let keyswitch = product(&[self.glwe_dimension.0, size, self.ks.level_count.0, n + 1, 4]);
         bootstrap.saturating_add(keyswitch)
+    }
+
+    /// Bytes that a loaded conversion key occupies in addition; 0 for a set without words.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example_word.txt")]
+    /// let plain = parameters.loaded_key_bytes(Backend::Fft);
+    /// assert_eq!(server.memory_bytes(), plain + parameters.loaded_conversion_bytes(Backend::Fft));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn loaded_conversion_bytes(&self, backend: Backend) -> u64 {
+        let Some(shape) = self.conversion_shape() else { return 0 };
+        let size = shape.polynomial_size.get();
+        let component = |levels: usize| match backend {
+            Backend::Fft => PackedWord::Float64.packed_len(2 * levels, size),
+            Backend::Ntt => 2 * levels * size * 8,
+        };
+        let trace = shape.automorphisms() * component(shape.trace.level_count.0);
+        (trace + component(shape.square.level_count.0)) as u64
     }
 }

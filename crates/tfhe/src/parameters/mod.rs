@@ -13,6 +13,7 @@ use std::ops::Deref;
 use crate::backend::Backend;
 use crate::dimension::Decomposition;
 use crate::encoding::Encoding;
+use crate::modulus_switch::ModulusSwitch;
 use crate::noise;
 pub use ciphermill_lattice::security::{REQUIRED_SECURITY_BITS, SecurityEstimate, SecurityPolicy};
 pub use error::ParameterError;
@@ -21,12 +22,12 @@ pub use sets::{
     DEFAULT_SET_NAMES, MESSAGE_1_2M64, MESSAGE_1_2M128, MESSAGE_2_2M64, MESSAGE_2_2M128, MESSAGE_2_CENTRED_2M64,
     MESSAGE_3_2M64, MESSAGE_3_2M128, MESSAGE_3_CENTRED_2M128, MESSAGE_4_2M64, MESSAGE_4_2M128, MESSAGE_4_CENTRED_2M128,
     MESSAGE_5_2M64, MESSAGE_5_CENTRED_2M64, MESSAGE_5_CENTRED_2M128, MESSAGE_6_2M64, MESSAGE_6_CENTRED_2M128,
-    NVME_TFHE_128, NVME_TFHE_PAPER, NVME_TFHE_PAPER_U32, SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64, recommended,
-    recommended_goals,
+    NVME_TFHE_128, NVME_TFHE_PAPER, NVME_TFHE_PAPER_U32, SET_NAMES, TEST_SMALL_U32, TEST_SMALL_U64, TEST_WORD,
+    WORD_2M64, WORD_2M128, recommended, recommended_goals,
 };
 
 pub(crate) use spec::PARAMETER_VERSIONS;
-pub use spec::{KeyOrder, MAX_NAME_LEN, ParameterSpec, TorusWidth};
+pub use spec::{KeyOrder, MAX_NAME_LEN, ParameterSpec, TorusWidth, WordGadgets};
 
 /// An admissible parameter set.
 ///
@@ -160,6 +161,33 @@ fn validate(spec: &ParameterSpec) -> Result<(), ParameterError> {
         ("log2 of the GLWE noise", 0.5 * noise::glwe_variance(spec).log2(), -bits, -2.0),
     ] {
         // Written so that a NaN is refused too.
+        if !(given >= min && given <= max) {
+            return Err(ParameterError::Range { what, given, min, max });
+        }
+    }
+    spec.word.map_or(Ok(()), |word| validate_words(spec, &word))
+}
+
+/// The further bounds of a set with words.
+fn validate_words(spec: &ParameterSpec, word: &WordGadgets) -> Result<(), ParameterError> {
+    let (n, big) = (spec.polynomial_size.get(), spec.big_lwe_dimension().0);
+    let centred = f64::from(u8::from(spec.modulus_switch == ModulusSwitch::Centred));
+    let bits = |gadget: Decomposition| gadget.base_log.0 as f64 * gadget.level_count.0 as f64;
+    for (what, given, min, max) in [
+        ("bits of the torus of a set with words", f64::from(spec.torus.bits()), 64.0, 64.0),
+        ("centred modulus switch (1) of a set with words", centred, 1.0, 1.0),
+        ("polynomial size N of a set with words", n as f64, 64.0, 65536.0),
+        ("powers of two that are k*N of a set with words", f64::from(u8::from(big.is_power_of_two())), 1.0, 1.0),
+        ("k*N of a set with words", big as f64, 64.0, 8192.0),
+        ("levels of the selectors", word.selector.level_count.0 as f64, 2.0, 2.0),
+        ("log2 of the selectors' base", word.selector.base_log.0 as f64, 1.0, 16.0),
+        ("log2 of the trace's base", word.trace.base_log.0 as f64, 1.0, 32.0),
+        ("bits of the trace's gadget", bits(word.trace), 1.0, 63.0),
+        ("levels of the trace", word.trace.level_count.0 as f64, 1.0, 16.0),
+        ("log2 of the scheme switch's base", word.square.base_log.0 as f64, 1.0, 32.0),
+        ("bits of the scheme switch's gadget", bits(word.square), 1.0, 63.0),
+        ("levels of the scheme switch", word.square.level_count.0 as f64, 1.0, 16.0),
+    ] {
         if !(given >= min && given <= max) {
             return Err(ParameterError::Range { what, given, min, max });
         }

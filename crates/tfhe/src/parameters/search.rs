@@ -79,6 +79,7 @@ pub fn cheapest(name: &str, goal: Goal) -> Option<ParameterSpec> {
                 message_bits: goal.message_bits,
                 max_norm2: goal.max_norm2,
                 modulus_switch: goal.modulus_switch,
+                word: None,
             };
             search_gadgets(base, goal, &mut best);
         }

@@ -5,7 +5,7 @@ use ciphermill_lattice::{NoiseDistribution, PolynomialSize};
 use crate::dimension::{Decomposition, GlweDimension, LweDimension};
 use crate::modulus_switch::ModulusSwitch;
 use crate::parameters::search::Goal;
-use crate::parameters::{ParameterSpec, TorusWidth, smallest_noise};
+use crate::parameters::{ParameterSpec, TorusWidth, WordGadgets, smallest_noise};
 
 /// The paper's dimensions on a 64-bit torus: n=800, N=16384, k=1, B=2^9, l=5, t=7; below 128 bits.
 ///
@@ -28,6 +28,15 @@ pub const TEST_SMALL_U64: &str = "TEST_SMALL_U64";
 /// A toy set on a 32-bit torus, k=2, for tests; it offers no security.
 pub const TEST_SMALL_U32: &str = "TEST_SMALL_U32";
 
+/// Words of digits; a look-up in a dense table fails with at most 2^−64: n=672, k=2, N=1024, tables in a ring of 2048 ([`circuit`](crate::circuit)).
+pub const WORD_2M64: &str = "WORD_2M64";
+
+/// Words of digits; a look-up in a dense table fails with at most 2^−128: n=720, else as [`WORD_2M64`].
+pub const WORD_2M128: &str = "WORD_2M128";
+
+/// The shape of the word sets in toy dimensions, for tests; it offers no security.
+pub const TEST_WORD: &str = "TEST_WORD";
+
 macro_rules! recommended_sets {
     ($($name:ident: $bits:literal bits, $p:literal, $n:literal, $k:literal, $size:literal,
        ($pbs_base:literal, $pbs_levels:literal), ($ks_base:literal, $ks_levels:literal), $switch:ident;)*) => {
@@ -48,8 +57,11 @@ macro_rules! recommended_sets {
             NVME_TFHE_PAPER,
             NVME_TFHE_128,
             NVME_TFHE_PAPER_U32,
+            WORD_2M64,
+            WORD_2M128,
             TEST_SMALL_U64,
             TEST_SMALL_U32,
+            TEST_WORD,
         ];
 
         const RECOMMENDED: &[Recommended] = &[$(Recommended {
@@ -123,6 +135,7 @@ impl Recommended {
             message_bits: self.message_bits,
             max_norm2: self.max_norm2(),
             modulus_switch: self.modulus_switch,
+            word: None,
         })
     }
 }
@@ -161,6 +174,35 @@ pub fn recommended_goals() -> impl Iterator<Item = (&'static str, Goal)> {
     })
 }
 
+/// A set for words.
+fn word(
+    name: &str,
+    lwe_dimension: usize,
+    size: usize,
+    lwe_noise: NoiseDistribution,
+    glwe_noise: NoiseDistribution,
+) -> Option<ParameterSpec> {
+    Some(ParameterSpec {
+        name: name.to_owned(),
+        torus: TorusWidth::U64,
+        lwe_dimension: LweDimension(lwe_dimension),
+        glwe_dimension: GlweDimension(2),
+        polynomial_size: PolynomialSize::new(size).ok()?,
+        lwe_noise,
+        glwe_noise,
+        pbs: Decomposition::new(15, 2),
+        ks: Decomposition::new(2, 6),
+        message_bits: 1,
+        max_norm2: 1.0,
+        modulus_switch: ModulusSwitch::Centred,
+        word: Some(WordGadgets {
+            selector: Decomposition::new(7, 2),
+            trace: Decomposition::new(7, 6),
+            square: Decomposition::new(9, 4),
+        }),
+    })
+}
+
 /// The paper's shape.
 fn paper(name: &str, lwe_dimension: usize) -> Option<ParameterSpec> {
     Some(ParameterSpec {
@@ -176,11 +218,20 @@ fn paper(name: &str, lwe_dimension: usize) -> Option<ParameterSpec> {
         message_bits: 4,
         max_norm2: 1.0,
         modulus_switch: ModulusSwitch::Plain,
+        word: None,
     })
 }
 
 pub(crate) fn spec(name: &str) -> Option<ParameterSpec> {
+    let gaussian = |log2: f64| NoiseDistribution::Gaussian { std_dev: log2.exp2() };
+    let secure = |lwe_dimension: usize| {
+        let (lwe, glwe) = (smallest_noise(lwe_dimension, TorusWidth::U32), smallest_noise(2048, TorusWidth::U64));
+        word(name, lwe_dimension, 1024, lwe, glwe)
+    };
     match name {
+        WORD_2M64 => secure(672),
+        WORD_2M128 => secure(720),
+        TEST_WORD => word(name, 32, 256, gaussian(-20.0), gaussian(-48.0)),
         NVME_TFHE_PAPER => paper(name, 800),
         NVME_TFHE_128 => paper(name, 860),
         NVME_TFHE_PAPER_U32 => Some(ParameterSpec {
@@ -202,6 +253,7 @@ pub(crate) fn spec(name: &str) -> Option<ParameterSpec> {
             message_bits: 4,
             max_norm2: 2.0,
             modulus_switch: ModulusSwitch::Plain,
+            word: None,
         }),
         TEST_SMALL_U32 => Some(ParameterSpec {
             name: name.to_owned(),
@@ -216,6 +268,7 @@ pub(crate) fn spec(name: &str) -> Option<ParameterSpec> {
             message_bits: 3,
             max_norm2: 1.0,
             modulus_switch: ModulusSwitch::Plain,
+            word: None,
         }),
         _ => RECOMMENDED.iter().find(|set| set.name == name)?.spec(),
     }

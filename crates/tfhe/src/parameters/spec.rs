@@ -5,6 +5,7 @@ use std::fmt;
 use ciphermill_lattice::NoiseDistribution;
 use ciphermill_wire::{Decoder, Encoder};
 
+use crate::circuit::ConversionShape;
 use crate::dimension::{
     Decomposition, DecompositionBaseLog, DecompositionLevelCount, GlweDimension, LweDimension, PolynomialSize,
 };
@@ -130,6 +131,28 @@ pub struct ParameterSpec {
     pub max_norm2: f64,
     /// The modulus switch before a blind rotation.
     pub modulus_switch: ModulusSwitch,
+    /// The gadgets of words, if the set has them ([`circuit`](crate::circuit)).
+    pub word: Option<WordGadgets>,
+}
+
+/// The gadgets by which digits become selectors ([`circuit`](crate::circuit)). All act on one ring: k = 1 and N' = k·N.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example_word.txt")]
+/// use ciphermill_tfhe::dimension::Decomposition;
+/// let gadgets = parameters.word.ok_or("a set with words")?;
+/// assert_eq!(gadgets.selector, Decomposition::new(7, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WordGadgets {
+    /// Of the selectors.
+    pub selector: Decomposition,
+    /// Of the trace.
+    pub trace: Decomposition,
+    /// Of the scheme switch.
+    pub square: Decomposition,
 }
 
 /// Version of the bodies that hold a parameter set with the plain modulus switch.
@@ -138,8 +161,11 @@ const PLAIN_VERSION: u16 = 1;
 /// Version of the bodies that hold a parameter set with another modulus switch.
 const SWITCH_VERSION: u16 = 2;
 
+/// Version of the bodies that hold a parameter set with words.
+const WORD_VERSION: u16 = 3;
+
 /// Versions of the bodies that hold a parameter set.
-pub(crate) const PARAMETER_VERSIONS: std::ops::RangeInclusive<u16> = PLAIN_VERSION..=SWITCH_VERSION;
+pub(crate) const PARAMETER_VERSIONS: std::ops::RangeInclusive<u16> = PLAIN_VERSION..=WORD_VERSION;
 
 impl ParameterSpec {
     /// k·N, the dimension of LWE ciphertexts under the big key.
@@ -180,11 +206,21 @@ impl ParameterSpec {
         }
     }
 
-    /// Version of a body that holds this parameter set. Sets with the plain switch keep the bytes of version 1.
+    /// The sizes of the conversion key; `None` for a set without words, and for a k·N that is not a power of two.
+    #[must_use]
+    pub fn conversion_shape(&self) -> Option<ConversionShape> {
+        let size = PolynomialSize::new(self.big_lwe_dimension().0).ok()?;
+        let WordGadgets { trace, square, .. } = self.word?;
+        Some(ConversionShape { polynomial_size: size, trace, square })
+    }
+
+    /// Version of a body that holds this parameter set. Sets with the plain switch keep the bytes of version 1, and sets
+    /// without words those of version 2.
     pub(crate) fn body_version(&self) -> u16 {
-        match self.modulus_switch {
-            ModulusSwitch::Plain => PLAIN_VERSION,
-            ModulusSwitch::Centred => SWITCH_VERSION,
+        match (self.word, self.modulus_switch) {
+            (None, ModulusSwitch::Plain) => PLAIN_VERSION,
+            (None, ModulusSwitch::Centred) => SWITCH_VERSION,
+            (Some(_), _) => WORD_VERSION,
         }
     }
 
@@ -202,8 +238,13 @@ impl ParameterSpec {
             out.u8(gadget.base_log.0 as u8).u8(gadget.level_count.0 as u8);
         }
         out.u8(self.message_bits as u8).f64(self.max_norm2);
-        if self.body_version() == SWITCH_VERSION {
+        if self.body_version() >= SWITCH_VERSION {
             out.u8(self.modulus_switch.code());
+        }
+        if let Some(WordGadgets { selector, trace, square }) = self.word {
+            for gadget in [selector, trace, square] {
+                out.u8(gadget.base_log.0 as u8).u8(gadget.level_count.0 as u8);
+            }
         }
     }
 
@@ -250,13 +291,21 @@ impl ParameterSpec {
         let max_norm2 = input.f64()?;
         let modulus_switch = match version {
             PLAIN_VERSION => ModulusSwitch::Plain,
-            // A set with the plain switch has version 1, so that a set has one form.
-            _ => match input.u8()? {
-                1 => ModulusSwitch::Centred,
-                given => {
+            // A set without words and with the plain switch has version 1, so that a set has one form.
+            _ => match (input.u8()?, version) {
+                (0, WORD_VERSION) => ModulusSwitch::Plain,
+                (1, _) => ModulusSwitch::Centred,
+                (given, _) => {
                     return Err(TfheError::Field { what: "modulus switch", given: u64::from(given), min: 1, max: 1 });
                 }
             },
+        };
+        let mut gadget = || -> Result<Decomposition, TfheError> {
+            Ok(Decomposition::new(usize::from(input.u8()?), usize::from(input.u8()?)))
+        };
+        let word = match version {
+            WORD_VERSION => Some(WordGadgets { selector: gadget()?, trace: gadget()?, square: gadget()? }),
+            _ => None,
         };
         Ok(Self {
             name,
@@ -271,6 +320,7 @@ impl ParameterSpec {
             message_bits,
             max_norm2,
             modulus_switch,
+            word,
         })
     }
 }

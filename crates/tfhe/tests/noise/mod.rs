@@ -10,6 +10,7 @@ mod failures;
 mod judge;
 mod model;
 mod samples;
+mod words;
 
 /// The counts of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

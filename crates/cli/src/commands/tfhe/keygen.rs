@@ -71,12 +71,13 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     report(args, &client, &files)
 }
 
-/// Draws a bar for the bootstrapping key and a spinner for the key-switching key.
+/// Draws a bar for the bootstrapping key and a spinner for each smaller key.
 fn show(progress: &mut Option<(KeyKind, Progress)>, kind: KeyKind, done: u64, all: u64) {
     if progress.as_ref().is_none_or(|(shown, _)| *shown != kind) {
         let new = match kind {
             KeyKind::Bootstrap => Progress::bar("bootstrapping key"),
             KeyKind::Keyswitch => Progress::spinner("key-switching key"),
+            KeyKind::Conversion => Progress::spinner("conversion key"),
         };
         *progress = Some((kind, new));
     }

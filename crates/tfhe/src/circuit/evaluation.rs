@@ -1,0 +1,174 @@
+//! Words with a loaded key: selections, look-ups, and the ciphertexts between.
+
+use rayon::prelude::*;
+
+use super::FUNCTIONS;
+use super::reference::{exponents, extract_bits, vector};
+use super::transformed::Circuit;
+use crate::bootstrap::{BlindRotation, MAX_LOCKSTEP, Rotation};
+use crate::engine::{KeyPartError, KeyPartId, SelectorFile, Selectors};
+use crate::error::{TfheError, require_equal};
+use crate::glwe::GlweCiphertext;
+use crate::lwe::LweCiphertext;
+use crate::noise::word::WordNoise;
+use crate::server_key::{Rotation as TransformedKey, ServerKey};
+use crate::word::{Table, Word};
+
+/// The intermediate ciphertexts between a digit and its selectors, for measurements and for comparisons of engines.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example_word.txt")]
+/// let stages = server.digit_stages(&word)?;
+/// // Each digit has two bits at two levels.
+/// assert_eq!((stages.len(), stages[0].bits.len(), stages[0].traced.len()), (3, 4, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DigitStages {
+    /// The bits under the big key, in the order of the functions of a rotation: h ⊕ l at both levels, then h.
+    pub bits: Vec<LweCiphertext<u64>>,
+    /// Each bit after the trace: the row of a selector for the body.
+    pub traced: Vec<GlweCiphertext<u64>>,
+    /// Each bit after the scheme switch: the row of a selector for the mask.
+    pub switched: Vec<GlweCiphertext<u64>>,
+}
+
+impl ServerKey {
+    fn circuit(&self) -> Result<(&dyn Circuit, &dyn BlindRotation<u64>), TfheError> {
+        match (&self.circuit, &self.rotation) {
+            (Some(circuit), TransformedKey::U64(rotation)) => Ok((&**circuit, &**rotation)),
+            _ => Err(KeyPartError::Missing(KeyPartId::CONVERSION).into()),
+        }
+    }
+
+    /// The selectors of a word's digits, on the threads of the current Rayon pool: one rotation for each digit, all in one pass
+    /// over the key for each thread.
+    ///
+    /// # Errors
+    /// [`TfheError::KeyPart`] without a conversion key; [`TfheError::Mismatch`] for a word of another key set.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example_word.txt")]
+    /// let selectors = server.select(&word)?;
+    /// assert_eq!(selectors.digits(), word.digits().len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn select(&self, word: &Word) -> Result<Selectors, TfheError> {
+        let (circuit, rotation) = self.circuit()?;
+        self.check_word(word)?;
+        let bits = self.bits(rotation, word.digits())?;
+        let (content, bytes) = circuit.select(&bits)?;
+        Ok(Selectors::new(self.tag, word.digits().len(), bytes, content))
+    }
+
+    /// The bits of all digits under the big key, four for each.
+    fn bits(
+        &self,
+        rotation: &dyn BlindRotation<u64>,
+        digits: &[LweCiphertext<u32>],
+    ) -> Result<Vec<LweCiphertext<u64>>, TfheError> {
+        let selector = self.parameters.require_words()?.selector;
+        let (dimension, size) = (self.parameters.glwe_dimension, self.parameters.polynomial_size);
+        let vector = vector(selector, dimension, size)?;
+        let exponents = digits.iter().map(|digit| exponents(digit, size)).collect::<Result<Vec<_>, _>>()?;
+        let rotated = rotate_all(rotation, &exponents, &vector)?;
+        let bits = rotated.iter().map(|glwe| extract_bits(glwe, selector)).collect::<Result<Vec<_>, _>>()?;
+        Ok(bits.concat())
+    }
+
+    /// The intermediate ciphertexts between each digit of a word and its selectors.
+    ///
+    /// # Errors
+    /// As [`select`](Self::select).
+    pub fn digit_stages(&self, word: &Word) -> Result<Vec<DigitStages>, TfheError> {
+        let (circuit, rotation) = self.circuit()?;
+        self.check_word(word)?;
+        let bits = self.bits(rotation, word.digits())?;
+        let stages = |bits: &[LweCiphertext<u64>]| {
+            let rows = bits.iter().map(|bit| circuit.rows(bit)).collect::<Result<Vec<_>, _>>()?;
+            let (traced, switched) = rows.into_iter().map(|[traced, switched]| (traced, switched)).unzip();
+            Ok(DigitStages { bits: bits.to_vec(), traced, switched })
+        };
+        bits.chunks_exact(FUNCTIONS).map(stages).collect()
+    }
+
+    /// The output digits of a table under the big key, before their key switch.
+    ///
+    /// # Errors
+    /// As [`look_up`](Self::look_up).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example_word.txt")]
+    /// let mut file = SelectorFile::new();
+    /// file.put(0, &server.select(&word)?)?;
+    /// let digits = server.look_up_big(&file, &root)?;
+    /// let key = client.glwe_secret_key().to_lwe_secret_key();
+    /// let phase: u64 = key.decrypt_phase(&digits[0])?;
+    /// assert_eq!(phase.wrapping_add(1 << 61) >> 62, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn look_up_big(&self, file: &SelectorFile, table: &Table) -> Result<Vec<LweCiphertext<u64>>, TfheError> {
+        let (circuit, _) = self.circuit()?;
+        file.check(table, self.tag)?;
+        circuit.look_up(table, file)
+    }
+
+    /// The word that a table has for the selected digits.
+    ///
+    /// # Errors
+    /// [`TfheError::NoSelector`] if the table reads an empty position, [`TfheError::ForeignSelectors`] for selectors of another
+    /// engine, and the errors of [`select`](Self::select).
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example_word.txt")]
+    /// let mut file = SelectorFile::new();
+    /// file.put(0, &server.select(&word)?)?;
+    /// assert_eq!(client.decrypt_word(&server.look_up(&file, &root)?)?, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn look_up(&self, file: &SelectorFile, table: &Table) -> Result<Word, TfheError> {
+        let digits = self.look_up_big(file, table)?;
+        let inputs: Vec<&LweCiphertext<u64>> = digits.iter().collect();
+        let switched = match rayon::current_num_threads() {
+            1 => self.keyswitch.switch_batch_on(self.isa, &inputs)?,
+            _ => self.keyswitch.switch_batch_parallel_on(self.isa, &inputs)?,
+        };
+        let noise = WordNoise::new(&self.parameters)
+            .ok_or_else(|| TfheError::NoWords { name: self.parameters.name.clone() })?;
+        Word::new(self.tag, switched, noise.digit(table.depth()))
+    }
+
+    fn check_word(&self, word: &Word) -> Result<(), TfheError> {
+        if word.key_tag() != self.tag {
+            let (given, expected) = (word.key_tag().0, self.tag.0);
+            return Err(TfheError::Mismatch { what: "key tag of the word", given, expected });
+        }
+        let (given, expected) = (word.digits()[0].dimension().0, self.parameters.lwe_dimension.0);
+        require_equal("LWE dimension of a digit", given, expected)
+    }
+}
+
+/// The rotations of one polynomial by each list of exponents: as many as the threads share evenly in one pass for each thread,
+/// each of the others by all threads together.
+fn rotate_all(
+    key: &dyn BlindRotation<u64>,
+    exponents: &[Vec<usize>],
+    accumulator: &GlweCiphertext<u64>,
+) -> Result<Vec<GlweCiphertext<u64>>, TfheError> {
+    let threads = rayon::current_num_threads();
+    let (even, rest) = exponents.split_at(exponents.len() - exponents.len() % threads);
+    let together = (even.len() / threads).clamp(1, MAX_LOCKSTEP);
+    let run = |exponents: &[Vec<usize>]| {
+        let rotations: Vec<_> = exponents.iter().map(|exponents| Rotation { exponents, accumulator }).collect();
+        key.blind_rotate_batch(&rotations)
+    };
+    let mut rotated = even.par_chunks(together).map(run).collect::<Result<Vec<_>, _>>()?.concat();
+    let share = threads / rest.len().max(1);
+    let alone = rest.par_iter().map(|exponents| key.blind_rotate(Rotation { exponents, accumulator }, share));
+    rotated.extend(alone.collect::<Result<Vec<_>, _>>()?);
+    Ok(rotated)
+}

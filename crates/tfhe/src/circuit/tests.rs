@@ -1,0 +1,187 @@
+use ciphermill_lattice::rng::{Csprng, SecretSeed};
+use ciphermill_lattice::{NoiseDistribution, PolynomialSize, PublicSeed};
+
+use super::reference::{automorphism, ring_switch, scheme_switch, selectors, trace};
+use super::{ConversionKey, ConversionShape, GrayBit, SeededConversionKey};
+use crate::dimension::{Decomposition, GlweDimension, LweDimension};
+use crate::ggsw::{GgswCiphertext, GgswEncryptor};
+use crate::glwe::{GlweCiphertext, GlweSecretKey};
+use crate::lwe::{LweCiphertext, LweSecretKey};
+use crate::parameters::WordGadgets;
+use crate::reference::cmux;
+
+pub(crate) const GADGETS: WordGadgets = WordGadgets {
+    selector: Decomposition::new(7, 2),
+    trace: Decomposition::new(7, 6),
+    square: Decomposition::new(9, 4),
+};
+const PBS: Decomposition = Decomposition::new(15, 2);
+const SMALL: LweDimension = LweDimension(16);
+const K: GlweDimension = GlweDimension(2);
+const N: usize = 64;
+
+pub(crate) fn noise(log2: f64) -> NoiseDistribution {
+    NoiseDistribution::Gaussian { std_dev: log2.exp2() }
+}
+
+pub(crate) fn rng(byte: u8) -> Csprng {
+    Csprng::from_secret(&SecretSeed::from_bytes([byte; 32]), 0)
+}
+
+/// Keys of toy dimensions, for schoolbook products.
+pub(crate) struct Keys {
+    pub(crate) small: LweSecretKey,
+    /// Of one polynomial: the ring of tables.
+    pub(crate) table: GlweSecretKey,
+    pub(crate) bootstrap: Vec<GgswCiphertext<u64>>,
+    pub(crate) conversion: ConversionKey,
+}
+
+impl Keys {
+    pub(crate) fn new() -> Self {
+        let mut rng = rng(1);
+        let small = LweSecretKey::generate(SMALL, &mut rng);
+        let size = PolynomialSize::new(N).expect("a power of two");
+        let rotation = GlweSecretKey::generate(K, size, &mut rng);
+        let encryptor = GgswEncryptor::<u64>::new(&rotation, PBS, noise(-50.0)).expect("a gadget");
+        let masks = PublicSeed([2; 32]);
+        let rows = encryptor.shape().row_count() as u64;
+        let bits = small.bits().iter().enumerate();
+        let bootstrap = bits.map(|(i, &bit)| encryptor.encrypt(bit, &masks, i as u64 * rows, &mut rng)).collect();
+        let size = PolynomialSize::new(K.0 * N).expect("a power of two");
+        let table = GlweSecretKey::from_bits(rotation.bits().to_vec(), size);
+        let shape = ConversionShape { polynomial_size: size, trace: GADGETS.trace, square: GADGETS.square };
+        let noises = SecretSeed::from_bytes([3; 32]);
+        let conversion = SeededConversionKey::generate(&table, shape, noise(-50.0), PublicSeed([4; 32]), |row| {
+            Csprng::from_secret(&noises, row)
+        });
+        Self { small, table, bootstrap, conversion: conversion.expect("a gadget").expand() }
+    }
+
+    pub(crate) fn digit(&self, digit: u8, rng: &mut Csprng) -> LweCiphertext<u32> {
+        self.small.encrypt(u32::from(digit) << 30, noise(-20.0), rng).expect("fits")
+    }
+
+    pub(crate) fn size(&self) -> PolynomialSize {
+        self.table.polynomial_size()
+    }
+}
+
+/// A phase as a signed fraction of the torus.
+fn fraction(phase: u64) -> f64 {
+    phase as i64 as f64 * (-64f64).exp2()
+}
+
+#[test]
+fn an_automorphism_maps_powers() {
+    let mut x = vec![0; 8];
+    x[3] = 5;
+    // X^9 = −X modulo X^8 + 1.
+    assert_eq!(automorphism(&x, 3), [0, 5u64.wrapping_neg(), 0, 0, 0, 0, 0, 0]);
+    x[1] = 2;
+    let twice = automorphism(&automorphism(&x, 5), 13);
+    // 5·13 = 65 = 1 modulo 16.
+    assert_eq!(twice, x);
+}
+
+/// Only the constant coefficient stays, with its size: ring switch divides it by N' and the trace multiplies it.
+#[test]
+fn ring_switch_and_trace_keep_the_message_and_clear_the_rest() {
+    let (keys, mut rng) = (Keys::new(), rng(5));
+    let big = keys.table.to_lwe_secret_key();
+    for message in [0u64, 1 << 57, 3 << 62, 0x1234_5678_9abc_def0] {
+        let input = big.encrypt(message, noise(-50.0), &mut rng).expect("fits");
+        let switched = ring_switch(&input, keys.size()).expect("its dimension");
+        let phase = keys.table.decrypt_phase(&trace(&keys.conversion, &switched).expect("its ring")).expect("its ring");
+        assert!(fraction(phase[0].wrapping_sub(message)).abs() < (-30f64).exp2(), "{message:x}: {:x}", phase[0]);
+        assert!(phase[1..].iter().all(|&x| fraction(x).abs() < (-33f64).exp2()));
+    }
+    let wrong = LweCiphertext::trivial(0u64, LweDimension(64));
+    assert!(ring_switch(&wrong, keys.size()).is_err());
+}
+
+#[test]
+fn a_scheme_switch_multiplies_by_the_negated_key() {
+    let (keys, mut rng) = (Keys::new(), rng(6));
+    let message = 3u64 << 55;
+    let mut polynomial = vec![0; keys.size().get()];
+    polynomial[0] = message;
+    let input = keys.table.encrypt(&polynomial, noise(-50.0), &mut rng).expect("fits");
+    let phase =
+        keys.table.decrypt_phase(&scheme_switch(&keys.conversion, &input).expect("its ring")).expect("its ring");
+    for (&bit, x) in keys.table.bits().iter().zip(phase) {
+        let expected = message.wrapping_mul(u64::from(bit)).wrapping_neg();
+        assert!(fraction(x.wrapping_sub(expected)).abs() < (-27f64).exp2());
+    }
+}
+
+#[test]
+fn selectors_choose_by_the_gray_bits_of_a_digit() {
+    let (keys, mut rng) = (Keys::new(), rng(7));
+    let constant = |value: u64| {
+        let mut polynomial = vec![0; keys.size().get()];
+        polynomial[0] = value << 61;
+        GlweCiphertext::trivial(&polynomial, GlweDimension(1), keys.size()).expect("N' coefficients")
+    };
+    let (zero, one) = (constant(1), constant(6));
+    for digit in (0..4).chain(0..4) {
+        let input = keys.digit(digit, &mut rng);
+        let pair = selectors(&keys.bootstrap, &keys.conversion, GADGETS.selector, &input).expect("one set");
+        for (selector, bit) in pair.iter().zip(GrayBit::BOTH) {
+            let chosen = keys.table.decrypt_phase(&cmux(selector, &zero, &one).expect("one ring")).expect("its ring");
+            let expected = [1u64, 6][usize::from(bit.of(digit))] << 61;
+            assert!(
+                fraction(chosen[0].wrapping_sub(expected)).abs() < (-9f64).exp2(),
+                "{digit} {bit:?} {:x}",
+                chosen[0]
+            );
+        }
+    }
+}
+
+/// The bits of a digit under the big key, at each level.
+fn bits_of(keys: &Keys, digit: &LweCiphertext<u32>) -> Vec<LweCiphertext<u64>> {
+    let rotation = keys.bootstrap[0].shape();
+    let exponents = super::reference::exponents(digit, rotation.polynomial_size).expect("a size");
+    let vector = super::reference::vector(GADGETS.selector, rotation.glwe_dimension, rotation.polynomial_size);
+    let (mask, body) = exponents.split_at(keys.bootstrap.len());
+    let rotated = crate::reference::blind_rotate(&keys.bootstrap, mask, body[0], &vector.expect("a size"));
+    super::reference::extract_bits(&rotated.expect("one set"), GADGETS.selector).expect("four bits")
+}
+
+/// Selectors and look-ups with both transforms, against tables in the clear and against the reference.
+#[test]
+fn both_transforms_look_up_like_the_reference() {
+    use crate::bootstrap::{fft::FftDomain, ntt::NttDomain};
+    use ciphermill_math::{Isa, fft::PackedWord, ntt::CpuNttProvider};
+    let (keys, mut rng) = (Keys::new(), rng(10));
+    for isa in Isa::available() {
+        let fft = |shape| FftDomain::<u64>::new(shape, PackedWord::Float64, isa);
+        let ntt = |shape| NttDomain::over_modulus(shape, &CpuNttProvider::new(isa), isa);
+        check_ring(&keys, &super::ring::Ring::new(&keys.conversion, GADGETS.selector, fft).expect("a ring"), &mut rng);
+        check_ring(&keys, &super::ring::Ring::new(&keys.conversion, GADGETS.selector, ntt).expect("a ring"), &mut rng);
+    }
+}
+
+fn check_ring<D: crate::bootstrap::Domain<u64>>(keys: &Keys, ring: &super::ring::Ring<D>, rng: &mut Csprng) {
+    use crate::word::{DenseTable, Table};
+    let big = keys.table.to_lwe_secret_key();
+    assert!(ring.memory_bytes() > 0);
+    for (bits, output, input) in [(3u32, 5, 6u32), (7, 6, 77), (8, 3, 200)] {
+        let f = |x: u32| (x * 37 + 11) % (1 << output);
+        let digits: Vec<_> = (0..bits.div_ceil(2)).map(|i| keys.digit((input >> (2 * i) & 3) as u8, rng)).collect();
+        let bits_of_all: Vec<_> = digits.iter().flat_map(|digit| bits_of(keys, digit)).collect();
+        let file = ring.select(&bits_of_all).expect("two selectors a digit");
+        let table = Table::Dense(DenseTable::of_function(bits, output, f).expect("a table"));
+        let words_at = |id: crate::word::SelectorId| {
+            let words = ring.words(&file, id.position.into(), id.bit());
+            words.ok_or(crate::error::TfheError::ForeignSelectors)
+        };
+        let outputs = ring.look_up(&table, &words_at).expect("one ring");
+        let value = outputs.iter().enumerate().map(|(i, digit)| {
+            let phase: u64 = big.decrypt_phase(digit).expect("its key");
+            (phase.wrapping_add(1 << 61) >> 62) << (2 * i)
+        });
+        assert_eq!(value.sum::<u64>(), u64::from(f(input)), "{ring:?}, {bits} bits to {output}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Selectors as they stay in an engine: opaque handles, and the positions under which tables name them.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::ciphertext::KeyTag;
+use crate::error::TfheError;
+use crate::word::{MAX_POSITIONS, SelectorId, Table};
+
+/// The selectors of the digits of a word, in the form of the engine that made them. Clones share them.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example_word.txt")]
+/// let selectors: Selectors = server.select(&word)?;
+/// assert_eq!((selectors.digits(), selectors.key_tag()), (3, client.tag()));
+/// assert!(selectors.memory_bytes() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Selectors {
+    key_tag: KeyTag,
+    digits: usize,
+    memory_bytes: u64,
+    content: Arc<dyn Any + Send + Sync>,
+}
+
+impl fmt::Debug for Selectors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Selectors({} digits, {} bytes)", self.digits, self.memory_bytes)
+    }
+}
+
+/// Whether both are clones of one handle.
+impl PartialEq for Selectors {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.content, &other.content)
+    }
+}
+
+impl Eq for Selectors {}
+
+impl Selectors {
+    /// A handle for the selectors of `digits` digits that occupy `memory_bytes`; for engines.
+    #[must_use]
+    pub fn new<T: Any + Send + Sync>(key_tag: KeyTag, digits: usize, memory_bytes: u64, content: T) -> Self {
+        Self { key_tag, digits, memory_bytes, content: Arc::new(content) }
+    }
+
+    /// The key set.
+    #[must_use]
+    pub fn key_tag(&self) -> KeyTag {
+        self.key_tag
+    }
+
+    /// Digits that have selectors here.
+    #[must_use]
+    pub fn digits(&self) -> usize {
+        self.digits
+    }
+
+    /// Memory behind the handle, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    /// The engine's own object; `None` if it has another type, which means that another engine made it.
+    #[must_use]
+    pub fn content<T: Any>(&self) -> Option<&T> {
+        self.content.downcast_ref()
+    }
+}
+
+/// The selectors by position, as tables name them.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example_word.txt")]
+/// let mut file = SelectorFile::new();
+/// file.put(5, &server.select(&word)?)?;
+/// // The root of the digits at positions 5 to 7.
+/// let table = Table::Dense(DenseTable::new(6, 3, vec![5, 6, 7], (0..64).map(u32::isqrt).collect())?);
+/// assert_eq!(client.decrypt_word(&server.look_up(&file, &table)?)?, 7);
+/// assert!(matches!(server.look_up(&file, &root), Err(TfheError::NoSelector { position: 0 })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct SelectorFile {
+    /// At each position the handle, and the digit within it.
+    entries: Vec<Option<(Selectors, usize)>>,
+}
+
+impl SelectorFile {
+    /// A file without selectors.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts the digits of a handle at the positions from `first` on. Earlier digits at these positions are replaced.
+    ///
+    /// # Errors
+    /// [`TfheError::Field`] if they reach beyond the last position.
+    pub fn put(&mut self, first: usize, selectors: &Selectors) -> Result<(), TfheError> {
+        let end = first.saturating_add(selectors.digits());
+        if end > MAX_POSITIONS {
+            let max = MAX_POSITIONS as u64;
+            return Err(TfheError::Field { what: "end of the selectors' positions", given: end as u64, min: 0, max });
+        }
+        if self.entries.len() < end {
+            self.entries.resize(end, None);
+        }
+        for (digit, entry) in self.entries[first..end].iter_mut().enumerate() {
+            *entry = Some((selectors.clone(), digit));
+        }
+        Ok(())
+    }
+
+    /// The handle and the digit within it at a position.
+    ///
+    /// # Errors
+    /// [`TfheError::NoSelector`] if the position is empty.
+    pub fn at(&self, position: u8) -> Result<(&Selectors, usize), TfheError> {
+        let entry = self.entries.get(usize::from(position)).and_then(Option::as_ref);
+        entry.map(|(selectors, digit)| (selectors, *digit)).ok_or(TfheError::NoSelector { position })
+    }
+
+    /// Whether every selector that a table reads exists and belongs to this key set.
+    ///
+    /// # Errors
+    /// [`TfheError::NoSelector`], [`TfheError::Mismatch`].
+    pub fn check(&self, table: &Table, key_tag: KeyTag) -> Result<(), TfheError> {
+        for SelectorId { position, .. } in table.selectors() {
+            let (selectors, _) = self.at(position)?;
+            if selectors.key_tag() != key_tag {
+                let (given, expected) = (selectors.key_tag().0, key_tag.0);
+                return Err(TfheError::Mismatch { what: "key tag of the selectors", given, expected });
+            }
+        }
+        Ok(())
+    }
+}
