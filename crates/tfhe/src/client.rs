@@ -434,8 +434,7 @@ impl ClientKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn table_secret_key(&self) -> Result<GlweSecretKey, TfheError> {
-        let shape = self.parameters.conversion_shape();
-        let shape = shape.ok_or_else(|| TfheError::NoWords { name: self.parameters.name.clone() })?;
+        let shape = self.parameters.require_conversion_shape()?;
         Ok(GlweSecretKey::from_bits(self.glwe.bits().to_vec(), shape.polynomial_size))
     }
 
@@ -452,8 +451,7 @@ impl ClientKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn generate_conversion_key(&self, seeds: KeySeeds) -> Result<SeededConversionKey, TfheError> {
-        let shape = self.parameters.conversion_shape();
-        let shape = shape.ok_or_else(|| TfheError::NoWords { name: self.parameters.name.clone() })?;
+        let shape = self.parameters.require_conversion_shape()?;
         let key = self.table_secret_key()?;
         let noise = self.parameters.glwe_noise;
         SeededConversionKey::generate(&key, shape, noise, seeds.masks, |row| seeds.noise(row))

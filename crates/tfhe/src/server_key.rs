@@ -698,7 +698,7 @@ impl ServerKey {
 
 /// The conversion key after its header.
 fn conversion_key(mut input: OpenReader<impl Read>, header: &KeyHeader) -> Result<ConversionKey, TfheError> {
-    let shape = header.spec.conversion_shape().ok_or_else(|| TfheError::NoWords { name: header.spec.name.clone() })?;
+    let shape = header.spec.require_conversion_shape()?;
     let what = "the conversion key";
     drop(try_reserve::<u64>(what, shape.len() + shape.bodies_len())?);
     let key = match header.form {

@@ -1,4 +1,4 @@
-//! Exact functions of words at full size: every path of the CPU, tables that follow each other, and what is refused.
+//! Exact functions of words at full size, on every path of the CPU. A table may follow another, and wrong inputs are refused.
 
 use ciphermill_lattice::Csprng;
 use ciphermill_math::Isa;

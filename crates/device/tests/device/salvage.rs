@@ -55,6 +55,21 @@ impl Images {
         }
     }
 
+    /// These files four times: as they are, and with a wrong byte in the table, in the log, and in both. Each says whether its
+    /// table and its log are whole.
+    pub(crate) fn without_table_or_log(&self) -> [(bool, bool, Self); 4] {
+        [(true, true), (false, true), (true, false), (false, false)].map(|(table, log)| {
+            let mut images = self.clone();
+            if !table {
+                images.objects[100] ^= 1;
+            }
+            if !log {
+                images.log[100] ^= 1;
+            }
+            (table, log, images)
+        })
+    }
+
     fn file(&mut self, index: u64) -> &mut Vec<u8> {
         match index {
             0 => &mut self.data,
@@ -349,14 +364,7 @@ fn a_place_that_another_object_took_is_no_older_version() {
         let at = place(&images.data, &new).expect("the newest version");
         images.data[at + 70] ^= 1;
         // Also without the table, and without the log.
-        for (table, log) in [(true, true), (false, true), (true, false), (false, false)] {
-            let mut images = images.clone();
-            if !table {
-                images.objects[100] ^= 1;
-            }
-            if !log {
-                images.log[100] ^= 1;
-            }
+        for (table, log, images) in images.without_table_or_log() {
             let salvage = Salvage::scan(images.files(), &mut |_, _| ()).expect("a scan");
             assert!(!gives(&salvage, &other), "{keeps_other} {table} {log}: {:?}", salvage.versions());
             assert_eq!(salvage.report().older, 0, "{keeps_other} {table} {log}: {:?}", salvage.versions());
@@ -376,14 +384,7 @@ fn an_older_version_in_a_place_of_its_own_comes_back_without_table_and_log() {
     let mut images = Images::of(&files);
     let at = find(&images.data, &new[..64]).expect("the newest version");
     images.data[at + 70] ^= 1;
-    for (table, log) in [(true, true), (false, true), (true, false), (false, false)] {
-        let mut images = images.clone();
-        if !table {
-            images.objects[100] ^= 1;
-        }
-        if !log {
-            images.log[100] ^= 1;
-        }
+    for (table, log, images) in images.without_table_or_log() {
         let salvage = Salvage::scan(images.files(), &mut |_, _| ()).expect("a scan");
         // The log or an old page of the table still has the record of the old version, except where the log alone had it.
         let report = salvage.report();
@@ -392,7 +393,7 @@ fn an_older_version_in_a_place_of_its_own_comes_back_without_table_and_log() {
     }
 }
 
-/// A disk that puts a write into another place: whoever reads that place finds sound checksums of other bytes.
+/// A disk puts a write into the wrong place. A reader of that place finds the bytes of another object, with a right checksum.
 #[test]
 fn bytes_in_the_place_of_another_object_are_noticed() {
     let files = StoreFiles::in_memory();

@@ -214,6 +214,11 @@ impl ParameterSpec {
         Some(ConversionShape { polynomial_size: size, trace, square })
     }
 
+    /// The sizes of the conversion key; refuses a set without one.
+    pub(crate) fn require_conversion_shape(&self) -> Result<ConversionShape, TfheError> {
+        self.conversion_shape().ok_or_else(|| TfheError::NoWords { name: self.name.clone() })
+    }
+
     /// Version of a body that holds this parameter set. Sets with the plain switch keep the bytes of version 1, and sets
     /// without words those of version 2.
     pub(crate) fn body_version(&self) -> u16 {

@@ -38,35 +38,24 @@ impl Stages {
         stages
     }
 
+    fn all_mut(&mut self) -> [&mut Samples; 7] {
+        let Self { rotation, bit, rest, square, table, keyswitch, index } = self;
+        [rotation, bit, rest, square, table, keyswitch, index]
+    }
+
     fn add_key(&mut self, set: &ParameterSet, table: &DenseTable, count: usize, seed: Seed, index: u64) {
         let keys = Keys::generate(set, KeyForm::Seeded, seed, index);
         let conversion = keys.client.write_conversion_key(KeyForm::Seeded, seed.server(index + 3), Vec::new());
         let server =
             keys.load(Backend::Fft).with_conversion(&conversion.expect("words")[..], INSECURE).expect("its set");
         let mut rng = Csprng::from_secret(&seed.secret(index + 4), 0);
-        for samples in [
-            &mut self.rotation,
-            &mut self.bit,
-            &mut self.rest,
-            &mut self.square,
-            &mut self.table,
-            &mut self.keyswitch,
-            &mut self.index,
-        ] {
+        for samples in self.all_mut() {
             samples.0.push(Vec::new());
         }
         while self.table.0.last().expect("one key").len() < count {
             self.add_word(&keys, &server, table, &mut rng);
         }
-        for samples in [
-            &mut self.rotation,
-            &mut self.bit,
-            &mut self.rest,
-            &mut self.square,
-            &mut self.table,
-            &mut self.keyswitch,
-            &mut self.index,
-        ] {
+        for samples in self.all_mut() {
             samples.0.last_mut().expect("one key").truncate(count);
         }
     }
