@@ -3,13 +3,15 @@
 use rayon::prelude::*;
 
 use super::FUNCTIONS;
-use super::reference::{exponents, extract_bits, vector};
+use super::reference::{extract_bits, vector};
 use super::transformed::Circuit;
 use crate::bootstrap::{BlindRotation, MAX_LOCKSTEP, Rotation};
+use crate::dimension::PolynomialSize;
 use crate::engine::{KeyPartError, KeyPartId, SelectorFile, Selectors};
 use crate::error::{TfheError, require_equal};
 use crate::glwe::GlweCiphertext;
 use crate::lwe::LweCiphertext;
+use crate::modulus_switch::ModulusSwitch;
 use crate::noise::word::WordNoise;
 use crate::server_key::{Rotation as TransformedKey, ServerKey};
 use crate::word::{Table, Word};
@@ -72,7 +74,11 @@ impl ServerKey {
         let selector = self.parameters.require_words()?.selector;
         let (dimension, size) = (self.parameters.glwe_dimension, self.parameters.polynomial_size);
         let vector = vector(selector, dimension, size)?;
-        let exponents = digits.iter().map(|digit| exponents(digit, size)).collect::<Result<Vec<_>, _>>()?;
+        // Those of `reference::exponents`.
+        let coarse = PolynomialSize::try_from(size.get() / FUNCTIONS).map_err(TfheError::transform)?;
+        let switch = |digit: &LweCiphertext<u32>| ModulusSwitch::Centred.exponents(digit.elements(), coarse);
+        let exponents = |digit| switch(digit).into_iter().map(|exponent| FUNCTIONS * exponent).collect();
+        let exponents: Vec<Vec<usize>> = digits.iter().map(exponents).collect();
         let rotated = rotate_all(rotation, &exponents, &vector)?;
         let bits = rotated.iter().map(|glwe| extract_bits(glwe, selector)).collect::<Result<Vec<_>, _>>()?;
         Ok(bits.concat())
