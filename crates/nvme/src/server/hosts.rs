@@ -271,6 +271,10 @@ impl Drop for Place {
 }
 
 #[cfg(test)]
+#[path = "../../tests/target/lines.rs"]
+mod lines;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -327,6 +331,50 @@ mod tests {
         place.record.count_write(5);
         let HostRecord { reads, writes, bytes_read, bytes_written, .. } = &*place.record;
         assert_eq!([reads, writes, bytes_read, bytes_written].map(|count| count.load(Relaxed)), [1, 2, 3, 9]);
+    }
+
+    fn left_out(account: &Account, lines: u64) -> String {
+        format!("lines of the log were left out account={account} left_out={lines}")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lines_left_out_are_reported_before_the_next_line() {
+        let place = enter(&hosts(&Limits::default(), &HostAccess::Any), "a").expect("a place");
+        lines::record();
+        assert!((0..LINES).all(|_| place.shares.may_log()));
+        assert!((0..5).all(|_| !place.shares.may_log()));
+        assert!(lines::take().is_empty(), "nothing to report, or no line");
+        tokio::time::advance(LINE_PAUSE).await;
+        assert!(place.shares.may_log());
+        assert_eq!(lines::take(), [left_out(&place.account, 5)]);
+        tokio::time::advance(LINE_PAUSE).await;
+        assert!(place.shares.may_log());
+        assert!(lines::take().is_empty(), "reported already");
+    }
+
+    #[test]
+    fn a_report_is_written_unless_its_number_is_zero() {
+        let place = enter(&hosts(&Limits::default(), &HostAccess::Any), "a").expect("a place");
+        lines::record();
+        [0, 1, 0, 7].into_iter().for_each(|lines| place.shares.report(lines));
+        assert_eq!(lines::take(), [1, 7].map(|lines| left_out(&place.account, lines)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lines_left_out_of_every_account_are_reported_once() {
+        let hosts = hosts(&Limits::default(), &listed(&["a", "b", "c"]));
+        let places = ["a", "b", "c"].map(|name| enter(&hosts, name).expect("a place"));
+        lines::record();
+        for (place, asked) in places.iter().zip([LINES + 3, LINES, LINES + 9]) {
+            assert_eq!((0..asked).filter(|_| place.shares.may_log()).count() as u32, LINES);
+        }
+        assert!(lines::take().is_empty());
+        hosts.report_left_out();
+        let mut reports = lines::take();
+        reports.sort();
+        assert_eq!(reports, [left_out(&places[0].account, 3), left_out(&places[2].account, 9)]);
+        hosts.report_left_out();
+        assert!(lines::take().is_empty(), "reported already");
     }
 
     #[test]

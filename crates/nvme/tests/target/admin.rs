@@ -244,6 +244,7 @@ async fn identify_and_effects_report_what_the_namespace_does() {
     let (_, controller) = admin.identify(1, 0).await;
     assert_eq!(controller[526..530], [31, 0, 31, 0], "AWUN and AWUPF: 32 blocks");
     let (_, namespace) = admin.identify(0, 1).await;
+    assert_eq!(namespace[8..16], (1u64 << 19).to_le_bytes(), "NCAP: half of the size");
     assert_eq!(namespace[24] & 0b11, 0b11, "NSFEAT: thin, and its own atomic units");
     assert_eq!(namespace[33], 0b1001, "DLFEAT: zeros, Write Zeroes deallocates");
     assert_eq!(namespace[34..38], [31, 0, 31, 0], "NAWUN and NAWUPF");

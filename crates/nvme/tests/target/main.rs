@@ -7,5 +7,7 @@ mod digests;
 mod hostile;
 mod io;
 mod lifecycle;
+mod lines;
 mod linux;
+mod log;
 mod served;
