@@ -1,11 +1,15 @@
 //! Every target on every committed input, and no target missing.
 
+mod panics;
+
+use ciphermill_device::storage::{DatabaseError, guarded};
 use ciphermill_fuzz_bodies::TARGETS;
+use panics::panics_of;
 use std::{
     collections::BTreeSet,
     fs,
-    panic::catch_unwind,
     path::{Path, PathBuf},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -52,11 +56,34 @@ fn every_target_bears_its_committed_inputs() {
         for input in inputs {
             let data = fs::read(&input).expect("an input");
             let begun = Instant::now();
-            let outcome = catch_unwind(|| (target.body)(&data));
-            if outcome.is_err() || begun.elapsed() > LIMIT {
-                failed.push(format!("{}: {:?} after {:?}", input.display(), outcome.is_ok(), begun.elapsed()));
+            let panics = panics_of(|| (target.body)(&data));
+            if panics > 0 || begun.elapsed() > LIMIT {
+                let (name, took) = (target.name, begun.elapsed());
+                failed.push(format!("{name}: number of panics {panics}, time {took:?}, input {}", input.display()));
             }
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// A body's own threads and tasks count too.
+#[test]
+fn panics_of_every_thread_are_counted() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
+    let in_thread = || assert!(thread::spawn(|| panic!("in a thread")).join().is_err());
+    let in_task = || {
+        let task = runtime.spawn(async { panic!("in a task") });
+        // The panic has happened, and no caller joins the task.
+        while !task.is_finished() {
+            thread::yield_now();
+        }
+    };
+    assert_eq!(panics_of(in_thread), 1);
+    assert_eq!(panics_of(in_task), 1);
+    assert_eq!(panics_of(|| panic!("in the body")), 1);
+    assert_eq!(panics_of(|| [in_thread, in_thread].into_iter().for_each(|run| run())), 2);
+    assert_eq!(panics_of(|| ()), 0, "counted once");
+    let on_purpose = || guarded("read", || -> Result<(), DatabaseError> { panic!("caught on purpose") });
+    assert_eq!(panics_of(|| assert!(on_purpose().is_err())), 0);
+    assert_eq!(panics_of(|| assert!(thread::spawn(on_purpose).join().is_ok_and(|result| result.is_err()))), 0);
 }
