@@ -121,11 +121,17 @@ fn named_sets_are_as_documented() {
     assert!(unknown.to_string().contains("known are CHAM_PAPER, BFV_1024_128"), "{unknown}");
 }
 
-/// Sets and keys of earlier versions are readable with the opt-in: the numbers behind their ids are these.
+/// Stored keys and ciphertexts name their set by its id, so the numbers behind each name stay the same.
 #[test]
 fn names_keep_their_numbers() {
-    let ids: [(&str, u64); 7] = [
+    let ids: [(&str, u64); 13] = [
         (CHAM_PAPER, 0xaa9b_37d9_d56f_979f),
+        (BFV_1024_128, 0xb507_ec31_0221_c561),
+        (BFV_2048_128, 0xa7f6_a925_a7e1_1e35),
+        (BFV_4096_128, 0x89fd_0f3a_e5d0_5b8e),
+        (BFV_8192_128, 0x11b9_189b_460a_456a),
+        (BFV_16384_128, 0x356d_9988_84a6_7ea0),
+        (BFV_32768_128, 0xd1e6_bb76_9eb9_c4a4),
         (BFV_1024, 0x82fe_3327_144f_c9c5),
         (BFV_2048, 0xcf78_1bee_9476_3e35),
         (BFV_4096, 0xbf7b_3e02_46d5_2fe8),

@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use ciphermill_blockspace::{BlockSpaceConfig, adapter::status};
+use ciphermill_device::SpaceLimits;
 use ciphermill_nvme::{Namespace, Status};
 use ciphermill_program::Metadata;
 
@@ -389,4 +390,25 @@ fn opening_brings_places_and_objects_together() {
     assert_eq!((bench.stored("1:0:4"), bench.stored("1:0:5")), (None, Some(pattern(3 * BLOCK, 6))));
     let bench = bench.reopened(BlockSpaceConfig::new(LOG2));
     assert_eq!((bench.space.metrics().bound, bench.space.metrics().declared), (2, 1));
+}
+
+/// Blocks that are mapped and blocks of objects have a quota each. The capacity is their sum, at most the size.
+#[test]
+fn the_capacity_follows_from_the_quotas() {
+    let bench = Bench::with(BlockSpaceConfig { capacity: 100, ..BlockSpaceConfig::new(LOG2) });
+    let capacity_with = |bytes: u64| {
+        bench.device.create_space(NAMESPACE, SpaceLimits { bytes, objects: 3 }).expect("limits");
+        let geometry = bench.space.geometry();
+        assert_eq!(geometry.size, 1 << LOG2);
+        geometry.capacity
+    };
+    let block = BLOCK as u64;
+    assert_eq!(capacity_with(0), 100);
+    assert_eq!(capacity_with(40 * block), 140);
+    assert_eq!(capacity_with(41 * block - 1), 140, "whole blocks");
+    assert_eq!(capacity_with(((1 << LOG2) - 101) * block), (1 << LOG2) - 1);
+    assert_eq!(capacity_with(((1 << LOG2) - 99) * block), 1 << LOG2);
+    assert_eq!(capacity_with(u64::MAX), 1 << LOG2);
+    let bench = bench.reopened(BlockSpaceConfig { capacity: u64::MAX, ..BlockSpaceConfig::new(LOG2) });
+    assert_eq!(bench.space.geometry().capacity, 1 << LOG2, "no overflow");
 }

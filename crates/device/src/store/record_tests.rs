@@ -180,18 +180,21 @@ fn records_that_contradict_themselves_are_refused() {
 }
 
 #[test]
-fn a_record_of_another_store_or_key_and_a_newer_record_are_refused() {
+fn records_of_another_store_key_or_version_are_refused() {
     let [(plain, ..), ..] = goldens();
     assert!(Record::decode(&plain.encode([9; 16], key(), b""), STORE, key()).is_err());
     let other = ObjectKey { space: SpaceId(8), ..key() };
     assert!(Record::decode(&plain.encode(STORE, key(), b""), STORE, other).is_err());
-    let mut newer = plain.encode(STORE, key(), b"");
-    newer[24] = 7;
-    let len = newer.len() - 4;
-    newer.truncate(len);
-    seal(&mut newer, &[]);
-    let error = Record::decode(&newer, STORE, key()).expect_err("of a later version");
-    assert_eq!(error, FormatError::Version { given: 7, supported: 6 });
+    for version in [4, 5, 7] {
+        let mut other = plain.encode(STORE, key(), b"");
+        other[24] = version;
+        let len = other.len() - 4;
+        other.truncate(len);
+        seal(&mut other, &[]);
+        let error = Record::decode(&other, STORE, key()).expect_err("another version");
+        assert_eq!(error, FormatError::Version { given: version.into(), supported: 6 });
+        assert!(Found::at(&other).is_none(), "version {version}");
+    }
 }
 
 #[test]
