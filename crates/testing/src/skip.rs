@@ -24,14 +24,11 @@ pub enum Need {
     Guest,
     /// Valgrind.
     Valgrind,
-    /// A right or a feature of the operating system, for example root.
-    System,
 }
 
 impl Need {
     /// All of them.
-    pub const ALL: [Need; 7] =
-        [Need::Cpu, Need::Python, Need::Riscv, Need::Rtl, Need::Guest, Need::Valgrind, Need::System];
+    pub const ALL: [Need; 6] = [Need::Cpu, Need::Python, Need::Riscv, Need::Rtl, Need::Guest, Need::Valgrind];
 
     /// The name in [`REQUIRE_VARIABLE`].
     pub const fn name(self) -> &'static str {
@@ -42,7 +39,6 @@ impl Need {
             Need::Rtl => "rtl",
             Need::Guest => "guest",
             Need::Valgrind => "valgrind",
-            Need::System => "system",
         }
     }
 }
@@ -148,6 +144,35 @@ mod tests {
     #[should_panic(expected = "\"pyhton\" is not known; use all, cpu, python")]
     fn a_slip_in_the_variable_is_found() {
         is_required(Need::Cpu, Some("pyhton"));
+    }
+
+    /// Set in the process that [`skipped_work_is_seen_or_fails`] starts.
+    const CHILD: &str = "CIPHERMILL_TESTING_SKIPS";
+
+    /// Skips, but only as a child of the next test.
+    #[test]
+    fn the_child_skips() {
+        if std::env::var_os(CHILD).is_some() {
+            not_run(Need::Cpu, "a path of the child");
+        }
+    }
+
+    #[test]
+    fn skipped_work_is_seen_or_fails() {
+        for (required, passes) in [(None, true), (Some("python"), true), (Some("cpu"), false), (Some("all"), false)] {
+            let mut child = std::process::Command::new(std::env::current_exe().expect("this program"));
+            child.args(["--exact", "skip::tests::the_child_skips"]).env(CHILD, "1").env_remove(REQUIRE_VARIABLE);
+            let output = child.envs(required.map(|value| (REQUIRE_VARIABLE, value))).output().expect("it runs");
+            assert_eq!(output.status.success(), passes, "{required:?}: {output:?}");
+            // The harness of the child captures its output, so a line on standard error went past it.
+            let said = String::from_utf8_lossy(&output.stderr);
+            let line = "skip::tests::the_child_skips: a path of the child (needs cpu)";
+            assert_eq!(
+                said.lines().any(|said| said.starts_with("not run: ") && said.ends_with(line)),
+                passes,
+                "{said}"
+            );
+        }
     }
 
     #[test]
