@@ -1,7 +1,5 @@
 //! The choices of the planner, their explanations, and its refusals.
 
-use std::time::Instant;
-
 use crate::support::Setting;
 use ciphermill_bfv::{ParameterSet, ParameterSpec, SecurityLevel, SecurityPolicy, noise};
 use ciphermill_hmvp::layout::PlanLayout;
@@ -259,28 +257,6 @@ fn room_for_flooding_and_for_shares() {
         assert!(flooding_bits < 40 || explanation.polynomial_size >= 8192);
     }
     check(&Request { matrix_bits: 16, vector_bits: 16, unsplit: true, ..Request::new(1024, 256) });
-}
-
-/// The fastest of a few is taken: others share the machine.
-#[test]
-fn planning_takes_no_time() {
-    for request in [
-        Request::new(1024, 256),
-        Request { matrix_bits: 16, vector_bits: 16, ..Request::new(1024, 256) },
-        Request::new(8192, 8192),
-        Request { unsplit: true, flooding_bits: 40, ..Request::new(1024, 256) },
-    ] {
-        // Explaining searches all strategies and makes no tables.
-        let plan = plan(&request).expect("a plan");
-        let time = (0..5).map(|_| {
-            let begun = Instant::now();
-            plan.explain();
-            begun.elapsed()
-        });
-        let time = time.min().expect("five times");
-        println!("{}x{} in {time:?}", request.rows, request.cols);
-        assert!(time.as_millis() < 50, "{request:?}: {time:?}");
-    }
 }
 
 fn refused(request: &Request) -> PlanError {
