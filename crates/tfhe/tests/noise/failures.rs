@@ -1,5 +1,7 @@
 //! Counted failures at raised noise against the predicted probabilities.
 
+use std::cell::Cell;
+
 use ciphermill_lattice::{Csprng, NoiseDistribution};
 use ciphermill_tfhe::ciphertext::LweElements;
 use ciphermill_tfhe::dimension::LweDimension;
@@ -113,11 +115,14 @@ fn looked_up(client: &ClientKey, table: &TestVector, switch: ModulusSwitch, inpu
     }
 }
 
+/// Keys of the look-ups.
+const LOOK_UP_KEYS: u64 = 200;
+
 /// Look-ups of a set, with 100 inputs under each of 200 keys, and the share that must fail under each key.
 fn look_ups(set: &ParameterSet, bits: u32, seed: Seed, p_of: impl Fn(&ClientKey) -> f64) -> (usize, f64) {
     let encoding = Encoding::unsigned(bits, true).expect("few bits");
     let table = set.test_vector(&encoding, &encoding, |m| m).expect("the identity");
-    let (keys, per_key) = (200, DECRYPTIONS / 200);
+    let (keys, per_key) = (LOOK_UP_KEYS, DECRYPTIONS as u64 / LOOK_UP_KEYS);
     let (mut failures, mut expected) = (0, 0.0);
     for key in 0..keys {
         let client = ClientKey::generate(set, &seed.secret(key));
@@ -171,9 +176,17 @@ fn plain_look_ups_fail_as_predicted() {
     let set = coarse(ModulusSwitch::Plain, 8);
     let step = 0.5 / set.polynomial_size.get() as f64;
     let p_of = |ones: f64| noise::log2_p_index(set.polynomial_size, 8, ones / 12.0 * step * step).exp2();
-    let (failures, p) = look_ups(&set, 8, Seed::fresh(), |client| p_of(ones(client)));
+    let others = Cell::new([0.0; 2]);
+    let (failures, p) = look_ups(&set, 8, Seed::fresh(), |client| {
+        let [half, twice] = [0.5, 2.0].map(|factor| p_of(factor * ones(client)) / LOOK_UP_KEYS as f64);
+        others.set([others.get()[0] + half, others.get()[1] + twice]);
+        p_of(ones(client))
+    });
     println!("{failures} of {DECRYPTIONS} fail, predicted is {p:.4}");
     assert!(agrees(failures, DECRYPTIONS, p), "{failures} of {DECRYPTIONS}, predicted is {p:.4}");
+    for other in others.get() {
+        assert!(!agrees(failures, DECRYPTIONS, other), "{failures} of {DECRYPTIONS} agree with {other:.4} too");
+    }
     let bound = noise::log2_p_fail(set.spec(), KeyOrder::Small, 8, 1.0).exp2();
     let mean = p_of(8.0);
     assert!(mean < bound && bound < 1.5 * mean, "{mean} {bound}");
