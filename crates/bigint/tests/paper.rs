@@ -74,6 +74,18 @@ fn montgomery_forms_give_the_montgomery_form_of_their_product() {
     assert_eq!(step.product % &n, form(&(&a * &b)));
 }
 
+/// Algorithm 1 subtracts N if T > N. A·B ≡ 0 for A and B other than 0 gives T = N, so T ≥ N must be the condition.
+#[test]
+fn a_product_of_zero_divisors_is_left_at_the_modulus() {
+    let (p, q) = (modulus(512, &[0x9e37_79b9; 16]), modulus(512, &[0x85eb_ca6b; 16]));
+    let n = &p * &q;
+    let cios = Cios256::new(n.clone()).unwrap();
+    let step = cios.step(&p, &q);
+    // Nothing was subtracted, since T is below R; the printed condition subtracts nothing either.
+    assert!(!step.corrected);
+    assert_eq!(step.product, n);
+}
+
 /// Algorithm 3 with the exponent's bits from the highest down, as its text says, raises to the number read backwards.
 #[test]
 fn the_listing_of_exponentiation_reads_bits_from_the_lowest() {

@@ -1,8 +1,9 @@
 //! The names of the named sets.
 
-/// The moduli of the CHAM paper (section 4 and figure 2 there): 2^34 + 2^27 + 1, 2^34 + 2^19 + 1, special 2^38 + 2^23 + 1.
-/// The paper gives no plaintext modulus; t = 2^24 is above 2·256·2^7·2^7 = 2^23, twice the greatest entry of a product of
-/// 8-bit entries over 256 columns. Plaintexts have no slots.
+/// Moduli reconstructed from the CHAM paper: 2^34 + 2^27 + 1, 2^34 + 2^19 + 1, special 2^38 + 2^23 + 1. The paper prints
+/// none; it states that each has three non-zero bits, and the special modulus 39 bits. It gives no plaintext modulus
+/// either; t = 2^24 is above 2·256·2^7·2^7 = 2^23, twice the greatest entry of a product of 8-bit entries over 256 columns.
+/// Plaintexts have no slots.
 pub const CHAM_PAPER: &str = "CHAM_PAPER";
 /// N = 1024: encryption, addition and products with small plaintexts; no key switch.
 pub const BFV_1024_128: &str = "BFV_1024_128";

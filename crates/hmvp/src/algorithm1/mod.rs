@@ -3,7 +3,7 @@
 //!
 //! * The vector is encrypted modulo the whole chain Q·P, N columns to a ciphertext.
 //! * A matrix is held as its entries, 32 bits each, and a row is transformed when it is multiplied, as in the paper's
-//!   first stage. Spectra would save three of eighteen transforms, but need 96 KiB per row at the paper's moduli
+//!   first stage. Spectra would save three of eighteen transforms, but need 96 KiB per row at the moduli of `CHAM_PAPER`
 //!   instead of 1 KiB: reading them takes as long as the transforms, and writing them far longer. A matrix needs no
 //!   preparation.
 //! * A row's products are added up over its column tiles and divided by P: the paper's rescale. The division also

@@ -17,8 +17,9 @@
 //! An entry is wrong if its noise is Q/(2t) or more in magnitude; with noise taken as Gaussian
 //! [`log2_failure`](ciphermill_bfv::noise::log2_failure) bounds the probability that any entry is.
 //!
-//! The paper says that the division takes the noise "from 30 bits to 26". At its moduli with 8-bit entries and 256 columns
-//! V_1 is (2^11.9)² for uniform entries, and V_2 (2^3.9)² whatever the entries are: P takes away all but the roundings.
+//! The paper says that the division takes the noise "from 30 bits to 26". At the moduli of `CHAM_PAPER` with 8-bit entries
+//! and 256 columns V_1 is (2^11.9)² for uniform entries, and V_2 (2^3.9)² whatever the entries are: P takes away all but the
+//! roundings.
 
 use crate::Operands;
 use ciphermill_bfv::noise::{fresh_variance, key_switch_variance, rounding_variance};

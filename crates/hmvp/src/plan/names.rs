@@ -3,7 +3,7 @@
 //! ```text
 //! hmvp-n4096-1x46+46-t2^24         N | the largest primes of one length: ciphertext moduli and a special one | t
 //! hmvp-n4096-2x35+35-t33562625-w18   a prime t; digits of 18 bits, of limbs unless stated
-//! CHAM_PAPER-t2^24                 the paper's primes
+//! CHAM_PAPER-t2^24                 the primes reconstructed from the paper
 //! ```
 //!
 //! Names without `^` or `-w` are of earlier versions, which wrote the length of t only.
