@@ -1,5 +1,6 @@
 //! Options of the device over a store, shared by all commands that open one.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,9 @@ use ciphermill_client::size::Bytes;
 use ciphermill_client::store::{self, DeviceSettings};
 use ciphermill_device::Device;
 use ciphermill_device::handlers::tfhe::LoadProgress;
+use ciphermill_tfhe::judgement::{DEFAULT_LOG2_P_FAIL, PAPER_LOG2_P_FAIL};
 use clap::Args;
+use serde::Serialize;
 
 use crate::error::CliError;
 use crate::inputs::{BackendArg, SecurityArgs, engine_names};
@@ -49,6 +52,45 @@ pub(crate) struct ResultArgs {
     /// Assume that the messages of objects of an older format, which state no range, fit into every table
     #[arg(long)]
     pub(crate) assume_range: bool,
+}
+
+/// The settings of a device that accept results which it refuses by default.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Override {
+    /// log2 of the accepted failure probability, if it is above the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_log2_p_fail: Option<f64>,
+    assume_range: bool,
+}
+
+impl Override {
+    /// The override in force; `None` if the device refuses at least as much as by default.
+    pub(crate) fn of(settings: &DeviceSettings) -> Option<Self> {
+        let max_log2_p_fail = settings.max_log2_p_fail.filter(|&limit| limit > DEFAULT_LOG2_P_FAIL);
+        let found = Self { max_log2_p_fail, assume_range: settings.assume_range };
+        (max_log2_p_fail.is_some() || found.assume_range).then_some(found)
+    }
+}
+
+impl fmt::Display for Override {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(limit) = self.max_log2_p_fail {
+            write!(
+                f,
+                "results may be wrong with a probability of up to 2^{limit} (max-log2-p-fail); the default is \
+                 2^{DEFAULT_LOG2_P_FAIL}, or 2^{PAPER_LOG2_P_FAIL} for the NVME_TFHE sets"
+            )?;
+        }
+        let separator = if self.max_log2_p_fail.is_some() && self.assume_range { "; " } else { "" };
+        f.write_str(separator)?;
+        if self.assume_range {
+            f.write_str(
+                "messages of objects that state no range are assumed to fit into every table, and results of unknown \
+                 failure probability are accepted (assume-range)",
+            )?;
+        }
+        Ok(())
+    }
 }
 
 /// The options of the device by their names, for messages.

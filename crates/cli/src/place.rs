@@ -10,7 +10,7 @@ use ciphermill_device::{Device, Space};
 use ciphermill_middleware::{EmbeddedTransport, NvmeTransport, Transport};
 use clap::Args;
 
-use crate::device_args::{self, DEVICE_OPTIONS, DeviceArgs};
+use crate::device_args::{self, DEVICE_OPTIONS, DeviceArgs, Override};
 use crate::error::CliError;
 
 /// Options of commands on blobs.
@@ -73,6 +73,11 @@ impl PlaceArgs {
 
     pub(crate) fn remote(&self) -> &RemoteArgs {
         &self.remote
+    }
+
+    /// The override of the device in this process, if one is in force.
+    pub(crate) fn overridden(&self) -> Option<Override> {
+        Override::of(&self.options.settings())
     }
 
     /// The device in this process and the space of it; with `make`, both are made where they are not.

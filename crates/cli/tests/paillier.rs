@@ -80,6 +80,20 @@ fn numbers_with_a_declared_precision() {
         .collect();
     assert_eq!(reals[..2], [-4.5, 0.75]);
     assert!((reals[2] + 0.3).abs() < 1e-11 && reals[2] != -0.3, "{reals:?}");
+    // The same numbers in a file.
+    bench.write("x.txt", "1.5; -0.25 # two\r\n\n\t0.1,");
+    run(&bench, "encrypt --public-key p.pub --reals x.txt --fraction-bits 40 --out f.ct").done();
+    let decrypt = |file: &str| run(&bench, &format!("decrypt --secret-key p.key --fraction-bits 40 {file}")).done();
+    assert_eq!(decrypt("f.ct"), decrypt("x.ct"));
+    for (text, words) in [("1\n2 a7654", ["x.txt", "line 2"]), ("# none", ["x.txt", "no numbers"])] {
+        bench.write("x.txt", text);
+        let refused = run(&bench, "encrypt --public-key p.pub --reals x.txt --fraction-bits 40 --out n.ct");
+        assert!(!refused.stderr.contains("a7654"), "{}", refused.stderr);
+        refused.failed(&words);
+    }
+    run(&bench, "encrypt --public-key p.pub --reals x.txt --out n.ct").usage(&["--fraction-bits"]);
+    run(&bench, "encrypt --public-key p.pub --reals x.txt --real 1 --fraction-bits 4 --out n.ct").usage(&["--reals"]);
+    run(&bench, "encrypt --public-key p.pub --values x.txt --fraction-bits 4 --out n.ct").usage(&["--real"]);
     run(&bench, "encrypt --public-key p.pub --real 0,1e30 --fraction-bits 4 --out n.ct").failed(&["value 1", "2^64"]);
     run(&bench, "encrypt --public-key p.pub --real inf --fraction-bits 4 --out n.ct").failed(&["finite"]);
     run(&bench, "encrypt --public-key p.pub --real 1.5 --out n.ct").usage(&["--fraction-bits"]);

@@ -285,7 +285,32 @@ fn a_program_whose_result_would_be_wrong() {
         accepted.contains("output 3:0:2: wrong with probability 2^") && accepted.contains("limit is 2^0"),
         "{accepted}"
     );
+    overrides_are_reported(&bench);
     bench.write("one.cms", "bootstrap 1:0:0, 3:0:2\nreturn 3:0:2\n");
     let accepted = bench.store(["program", "check"], &["one.cms"]).done();
     assert!(accepted.contains("wrong with probability < 2^-128 (model: independent Gaussian noise)"), "{accepted}");
+}
+
+/// `program run` of `n.cms`, which is refused by default.
+fn overrides_are_reported(bench: &Bench) {
+    let run = |program: &str, options: &[&str]| bench.store(["program", "run"], &[&[program], options].concat());
+    let text = run("n.cms", &["--max-log2-p-fail", "-0.125"]).done();
+    assert_eq!(text.lines().count(), 2, "{text}");
+    for part in ["\noverride: ", "up to 2^-0.125 (max-log2-p-fail)", "the default is 2^-64, or 2^-40 for the NVME_TFHE"]
+    {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
+    assert!(!text.contains("assume-range"), "{text}");
+    let report = run("n.cms", &["--max-log2-p-fail", "-0.125", "--assume-range", "--json"]).json();
+    assert_eq!(report["override"], serde_json::json!({"max_log2_p_fail": -0.125, "assume_range": true}));
+    bench.write("copy.cms", "return 3:0:2\n");
+    let text = run("copy.cms", &["--assume-range"]).done();
+    assert!(text.contains("unknown failure probability are accepted (assume-range)"), "{text}");
+    // Without an override, or with a stricter limit, there is nothing to report.
+    for options in [&[][..], &["--max-log2-p-fail", "-64"], &["--max-log2-p-fail", "-70"]] {
+        let text = run("copy.cms", options).done();
+        assert_eq!(text.lines().count(), 1, "{options:?}: {text}");
+        let report = run("copy.cms", &[options, &["--json"]].concat()).json();
+        assert!(report.get("override").is_none(), "{options:?}: {report}");
+    }
 }

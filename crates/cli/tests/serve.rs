@@ -226,6 +226,10 @@ fn a_run_that_cannot_be_leaves_the_stored_program() {
     let program = |out: &str| at(["blob", "get"], &["--id", "0:0:0", "--out", out]).done();
     program("kept.prg");
     assert_eq!(bench.read("kept.prg"), bench.read("old.prg"));
+    let checked = at(["program", "check"], &["new.cms"]).done();
+    assert!(checked.contains("the failure probability is not judged here: the server judges it"), "{checked}");
+    let checked = at(["program", "check"], &["--json", "new.cms"]).json();
+    assert_eq!((&checked["instructions"], checked["outputs"].is_null()), (&2.into(), true), "{checked}");
     run("3:0:1", "new.cms").done();
     program("now.prg");
     assert_ne!(bench.read("now.prg"), bench.read("old.prg"));
@@ -362,6 +366,44 @@ fn quotas_are_kept() {
     bench.write("quota.toml", "[[namespace]]\nid = 1\ncapacity = \"2G\"\nobjects = 5\n");
     assert_eq!(quota(&["--config", "quota.toml"]), (2 << 30, 5), "configured");
     assert_eq!(quota(&[]), (2 << 30, 5));
+}
+
+/// The log of a server that starts with these options and stops.
+fn log(bench: &Bench, options: &[&str]) -> String {
+    Served::start_logged(bench, &[&["--allow-host", HOST], options].concat()).stop();
+    String::from_utf8(bench.read("log")).expect("text")
+}
+
+#[test]
+fn a_namespace_without_a_quota_is_warned_of() {
+    let bench = Bench::new();
+    let warning = "the namespace has no quota in bytes or objects; set `capacity` and `objects`";
+    assert_eq!(log(&bench, &[]), "", "a new namespace has quotas");
+    bench.write("none.toml", "[[namespace]]\nid = 1\ncapacity = \"unlimited\"\nobjects = 7\n");
+    assert!(log(&bench, &["--config", "none.toml"]).contains(warning));
+    let kept = log(&bench, &[]);
+    assert!(kept.contains("WARN") && kept.contains(warning) && kept.contains("namespace=1"), "{kept}");
+    bench.write("quota.toml", "[[namespace]]\nid = 1\ncapacity = \"1G\"\n");
+    assert_eq!(log(&bench, &["--config", "quota.toml"]), "");
+}
+
+#[test]
+fn an_override_is_warned_of() {
+    let bench = Bench::new();
+    let limit = "override: results may be wrong with a probability of up to 2^-20.5 (max-log2-p-fail)";
+    let range = "results of unknown failure probability are accepted (assume-range)";
+    for (options, warnings) in [
+        (&["--max-log2-p-fail", "-20.5"][..], &[limit][..]),
+        (&["--assume-range"], &[range]),
+        (&["--assume-range", "--max-log2-p-fail", "-20.5"], &[limit, range]),
+        (&["--max-log2-p-fail", "-64"], &[]),
+    ] {
+        let log = log(&bench, options);
+        assert_eq!(log.lines().count(), usize::from(!warnings.is_empty()), "{options:?}: {log}");
+        assert!(warnings.iter().all(|part| log.contains(part)), "{options:?}: {log}");
+    }
+    bench.write("override.toml", "max-log2-p-fail = -20.5\nassume-range = true\n");
+    assert!(log(&bench, &["--config", "override.toml"]).contains(limit));
 }
 
 #[test]

@@ -17,6 +17,7 @@ use ciphermill_program::{Environment, Instruction, Limits, ObjectInfo, VrId, dis
 use clap::Subcommand;
 use serde::Serialize;
 
+use crate::device_args::Override;
 use crate::error::CliError;
 use crate::inputs::ProgramArgs;
 use crate::output::{self, human_bytes};
@@ -190,7 +191,10 @@ fn check(args: &Check) -> Result<(), CliError> {
         let instructions = loaded.program.instructions().len();
         let report = Report { instructions, estimated_seconds: None, outputs: None, max_log2_p_fail: None };
         let file = args.program.file().display();
-        let text = format!("{file}: {instructions} instructions, nothing against them in the device's list of objects");
+        let text = format!(
+            "{file}: {instructions} instructions, nothing against them in the device's list of objects; the failure \
+             probability is not judged here: the server judges it"
+        );
         return output::result(args.json, &report, &text);
     }
     let (_, space) = args.place.device_and_space(false)?;
@@ -232,6 +236,8 @@ fn run_program(args: &Run) -> Result<(), CliError> {
         page_outs: Option<u64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<&'a PathBuf>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        r#override: Option<Override>,
     }
     let loaded = args.program.load()?;
     let remote = args.place.remote_target()?;
@@ -266,10 +272,14 @@ fn run_program(args: &Run) -> Result<(), CliError> {
         page_ins: memory.map(|memory| memory.page_ins),
         page_outs: memory.map(|memory| memory.page_outs),
         path: args.out.as_ref(),
+        r#override: args.place.overridden(),
     };
     let place = args.out.as_ref().map_or("the result".to_owned(), |path| path.display().to_string());
-    let text =
+    let mut text =
         format!("{place}: {}, computed in {took:.1?} with the loading of keys", human_bytes(report.bytes as u64));
+    if let Some(found) = &report.r#override {
+        text += &format!("\noverride: {found}");
+    }
     output::result(args.json, &report, &text)
 }
 

@@ -36,6 +36,13 @@ impl Served {
         Self::of(shell)
     }
 
+    /// As [`Served::start`]; its log goes to the file `log` of the bench.
+    pub(crate) fn start_logged(bench: &Bench, options: &[&str]) -> Self {
+        let mut command = bench.command(SERVE.iter().chain(options));
+        command.stderr(std::fs::File::create(bench.path("log")).expect("room"));
+        Self::of(command)
+    }
+
     fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
         let mut line = String::new();

@@ -1,13 +1,15 @@
 //! Keys, and the way of integers into ciphertexts and back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use ciphermill_client::files;
 use ciphermill_client::key_files::KeyFile;
 use ciphermill_client::paillier::{self, EncryptionKey};
 use ciphermill_paillier::KeyBits;
 use ciphermill_paillier::fixed_point::{FixedPoint, FixedPointError, FixedPointPlaintext, Number};
 use num_bigint::BigInt;
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 use super::compute::Report;
 use crate::error::CliError;
@@ -74,8 +76,10 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<(), CliError> {
 Examples:
   $ ciphermill paillier encrypt --public-key p.pub --value 3,-5,1000000007 --out x.ct
   $ ciphermill paillier encrypt --public-key p.pub --real 1.5,-0.25 --fraction-bits 16 --out x.ct
+  $ ciphermill paillier encrypt --public-key p.pub --reals x.txt --fraction-bits 16 --out x.ct
 
-A text file holds integers separated by blanks, commas or line ends. The owner of the key encrypts faster with \
+A text file holds numbers separated by blanks, commas or line ends; `#` starts a comment. Other users of the machine \
+can read the command line of a process: put secret numbers into a file. The owner of the key encrypts faster with \
 --secret-key. Blinding uses short exponents (DJN) unless --strict is given.")]
 pub(crate) struct EncryptArgs {
     /// Public key
@@ -87,11 +91,15 @@ pub(crate) struct EncryptArgs {
     #[command(flatten)]
     integers: IntegersArgs,
     /// Real numbers, separated by commas, rounded to --fraction-bits; use magnitudes up to 2^64
-    #[arg(long, value_name = "X,…", value_delimiter = ',', allow_hyphen_values = true, group = "integers")]
-    #[arg(requires = "fraction_bits")]
+    #[arg(long, value_name = "X,…", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(groups = ["integers", "real_numbers"], requires = "fraction_bits")]
     real: Vec<f64>,
-    /// Bits after the binary point, for --real; products with integers keep them. Give the same number to `decrypt`
-    #[arg(long, value_name = "BITS", requires = "real")]
+    /// Real numbers: a text file; as --real
+    #[arg(long, value_name = "FILE", groups = ["integers", "real_numbers"], requires = "fraction_bits")]
+    reals: Option<PathBuf>,
+    /// Bits after the binary point, for --real and --reals; products with integers keep them. Give the same number to
+    /// `decrypt`
+    #[arg(long, value_name = "BITS", requires = "real_numbers")]
     fraction_bits: Option<u32>,
     /// Blind with r^n for a random r, as in Paillier's paper
     #[arg(long)]
@@ -117,16 +125,43 @@ const INTEGER_BITS: u32 = 64;
 impl EncryptArgs {
     fn values(&self) -> Result<Vec<BigInt>, CliError> {
         let Some(fraction_bits) = self.fraction_bits else { return self.integers.read() };
+        let reals = match &self.reals {
+            Some(path) => reals_in(path)?,
+            None => Zeroizing::new(self.real.clone()),
+        };
         // clap lets go of `requires` where the group asks for something else.
-        if self.real.is_empty() {
+        if reals.is_empty() {
             return Err(CliError::Usage(
-                "--fraction-bits applies to --real only; integers are encrypted unchanged".to_owned(),
+                "--fraction-bits applies to --real and --reals only; integers are encrypted unchanged".to_owned(),
             ));
         }
         let format = FixedPoint::new(INTEGER_BITS, fraction_bits)?;
-        let numbers = FixedPointPlaintext::from_f64(format, &self.real)?.to_numbers();
+        let numbers = FixedPointPlaintext::from_f64(format, &reals)?.to_numbers();
         Ok(numbers.iter().map(|number| number.mantissa().clone()).collect())
     }
+}
+
+/// Most bytes of a file of real numbers: 2^20 numbers of 64 bytes.
+const MAX_REALS_BYTES: u64 = 1 << 26;
+
+/// The real numbers in a text file. An error does not repeat a number, which may be a secret.
+fn reals_in(path: &Path) -> Result<Zeroizing<Vec<f64>>, CliError> {
+    let bytes = files::read(path, MAX_REALS_BYTES)?;
+    let text = std::str::from_utf8(&bytes)
+        .map_err(|error| CliError::content(path)(format!("byte {} is not UTF-8 text", error.valid_up_to())))?;
+    let mut reals = Zeroizing::new(Vec::new());
+    for (line, number) in text.lines().zip(1..) {
+        let numbers = line.split('#').next().unwrap_or_default();
+        for field in numbers.split([' ', '\t', ',', ';', '\r']).filter(|field| !field.is_empty()) {
+            let wrong =
+                |_| CliError::content(path)(format!("line {number}: a field is not a number; use numbers as -0.25"));
+            reals.push(field.parse().map_err(wrong)?);
+        }
+    }
+    if reals.is_empty() {
+        return Err(CliError::content(path)("there are no numbers in it".to_owned()));
+    }
+    Ok(reals)
 }
 
 pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {

@@ -43,7 +43,7 @@ use self::http::{Endpoint, Page};
 use self::identity::Identity;
 use self::logging::LogFormat;
 use self::scrubber::Scrubber;
-use crate::device_args::{self, DeviceArgs, seconds};
+use crate::device_args::{self, DeviceArgs, Override, seconds};
 use crate::error::CliError;
 use crate::output;
 
@@ -265,6 +265,9 @@ struct Server {
 
 impl Server {
     fn open(settings: &Settings, runtime: &Handle) -> Result<Self, CliError> {
+        if let Some(found) = Override::of(&settings.device) {
+            tracing::warn!("override: {found}");
+        }
         let is_new = ciphermill_blockspace::backup::require_store(&settings.store).is_err();
         let device = device_args::open(&settings.store, &settings.device)?;
         let place = std::path::absolute(&settings.store).unwrap_or_else(|_| settings.store.clone());
@@ -290,7 +293,7 @@ impl Server {
         identity.save(&settings.store)?;
         let mut subsystem = settings.subsystem.clone();
         subsystem.serial.clone_from(&identity.serial);
-        // The addresses change between two starts only, and the clock goes on meanwhile.
+        // The addresses change between two starts only. docs/server.md has the limits of the clock.
         subsystem.generation = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs());
         let subsystem = Subsystem::new(subsystem, settings.hosts.clone(), configs);
         let subsystem = subsystem.map_err(|error| CliError::Usage(error.to_string()))?;
