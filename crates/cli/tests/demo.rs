@@ -73,6 +73,21 @@ fn a_secure_set() {
     let output = demo(&["--params", "TEST_SMALL_U64", "--seed", "7"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("below 128") && text.contains("TEST USE ONLY"), "{text}");
+    compares_fairly(&text, &seeded);
+}
+
+/// The text names the conditions under which the paper's figures and the measured ones compare.
+fn compares_fairly(text: &str, report: &Value) {
+    let threads = format!("{} threads", report["threads"]);
+    for part in [
+        "The paper's figures hold at its dimensions only. Ryzen 9: the library TFHEpp; `make bench CASES=pbs` measures tfhe-rs",
+        "docs/papers.md",
+        &format!(" path, {threads}, "),
+        &format!("Both use {threads}"),
+        "algorithm1 transforms rows during the product, as the paper does; row-packed has a prepared matrix.",
+    ] {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
 }
 
 #[test]

@@ -170,8 +170,14 @@ fn sets_below_128_bits_need_the_opt_in() {
     assert!(text.contains("125.1 bits, below 128 (lattice-estimator, MATZOV); 128 by the standard of 2018"), "{text}");
     let text = bench.run("hmvp plan --rows 4 --cols 3 --params CHAM_PAPER".split(' ')).done();
     assert!(text.contains("128.9 bits (lattice-estimator, MATZOV); 128 by the standard of 2018"), "{text}");
-    let run = bench.run("bench hmvp --rows 4 --cols 3 --params BFV_4096 --samples 1".split(' ')).done();
-    assert!(run.contains("yes"), "{run}");
+    let ran = bench.run("bench hmvp --rows 4 --cols 3 --params BFV_4096 --samples 1".split(' '));
+    let note = "ciphermill: note: BFV_4096 has 125.1 bits of security; accepted for a benchmark\n";
+    assert_eq!(ran.stderr, note, "an insecure set is named");
+    let table = ran.done();
+    assert!(table.contains("yes"), "{table}");
+    let ran = bench.run("bench hmvp --rows 4 --cols 3 --params BFV_4096_128 --samples 1".split(' '));
+    assert_eq!(ran.stderr, "", "a secure set needs no note");
+    ran.done();
 }
 
 /// A product by `hmvp multiply` is not masked, and the command says so.

@@ -108,6 +108,34 @@ fn every_bench_gives_a_complete_record_of_correct_results() {
     assert!(table.contains("median") && table.contains("yes"), "{table}");
 }
 
+/// Both figures of every set: by the estimator, and by the standard, which is coarser.
+#[test]
+fn info_has_both_security_figures_of_the_bfv_sets() {
+    let bench = Bench::new();
+    let report = bench.run(["info", "--json"]).json();
+    let text = bench.run(["info"]).done();
+    let sets = report["bfv_parameter_sets"].as_array().expect("a list");
+    assert_eq!(sets.len(), ciphermill_bfv::parameters::SET_NAMES.len());
+    for set in sets {
+        let name = set["name"].as_str().expect("a name");
+        let bits = set["security_bits"].as_f64().expect("bits");
+        assert!(set["security_source"].as_str().is_some_and(|source| !source.is_empty()), "{set}");
+        let standard = set["standard_bits"].as_u64().map_or("below 128".to_owned(), |bits| bits.to_string());
+        let row = text.lines().find(|line| line.split(['│', '┆']).nth(1).is_some_and(|cell| cell.trim() == name));
+        let cells: Vec<_> = row.expect(name).split(['│', '┆']).map(str::trim).collect();
+        assert_eq!(cells[6..8], [format!("{bits:.1}"), standard], "{name}");
+    }
+    // Figures of docs/bfv.md: below 128 bits by the estimator, and within the bound of the standard.
+    let set = sets.iter().find(|set| set["name"] == "BFV_4096").expect("a set");
+    assert!((set["security_bits"].as_f64().expect("bits") - 125.1).abs() < 0.05, "{set}");
+    assert_eq!(set["standard_bits"], 128);
+    let toy = sets.iter().find(|set| set["name"] == "TEST_32").expect("a set");
+    assert!(toy["standard_bits"].is_null(), "{toy}");
+    for part in ["sets below 128 need --insecure-params", "standard of 2018: the highest level whose bound"] {
+        assert!(text.contains(part), "{part}");
+    }
+}
+
 #[test]
 fn completions_know_the_verbs() {
     let bench = Bench::new();

@@ -49,6 +49,20 @@ fn an_operand_may_be_stored_without_computing() {
     bench.put(20, Metadata { stored: true, ..metadata("4:0:3", 16) }, &words(&[1, 2]));
     assert_eq!((bench.stored("4:0:3"), bench.runs()), (Some(words(&[1, 2])), 0));
     assert_eq!(bench.record(20).map(|record| record.stored), Some(false), "no property of the object");
+    bench.put(20, metadata("4:0:3", 16), &words(&[1, 2]));
+    assert_eq!((bench.runs(), bench.space.metrics().stored_without_program), (1, 0));
+}
+
+#[test]
+fn an_operand_without_a_program_is_counted() {
+    let bench = Bench::new();
+    let counted = || bench.space.metrics().stored_without_program;
+    bench.put(20, metadata("4:0:3", 16), &words(&[1, 2]));
+    assert_eq!((bench.stored("4:0:3"), bench.runs(), counted()), (Some(words(&[1, 2])), 0, 1));
+    // The writer did not expect a computation of these.
+    bench.put(20, Metadata { stored: true, ..metadata("4:0:3", 16) }, &words(&[1, 2]));
+    bench.put(10, metadata("3:0:2", 16), &words(&[100, 200]));
+    assert_eq!(counted(), 1);
 }
 
 #[test]

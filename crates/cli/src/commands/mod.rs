@@ -112,7 +112,55 @@ pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use std::collections::BTreeSet;
+
+    use clap::{CommandFactory, Parser};
+
+    /// A command line of every verb with an option for a secret key.
+    const SECRET_KEYS: [&str; 14] = [
+        "tfhe keygen --params P --secret-key s --server-key k",
+        "tfhe encrypt --secret-key s --message 1 --bits 3 --out c",
+        "tfhe decrypt --secret-key s c",
+        "tfhe test-vector --function identity --bits 3 --secret-key s --out t",
+        "keygen --params P --secret-key s --server-key k",
+        "encrypt --secret-key s --message 1 --bits 3 --out c",
+        "decrypt --secret-key s c",
+        "test-vector --function identity --bits 3 --secret-key s --out t",
+        "hmvp keygen --plan p --secret-key s --galois-keys g",
+        "hmvp encrypt --plan p --secret-key s --vector v --out c",
+        "hmvp decrypt --plan p --secret-key s --product c",
+        "paillier keygen --secret-key s --public-key p",
+        "paillier encrypt --secret-key s --value 1 --out c",
+        "paillier decrypt --secret-key s c",
+    ];
+
+    /// The verbs below a command that have an option for a secret key.
+    fn verbs_of_secret_keys(command: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
+        if command.get_arguments().any(|argument| argument.get_long() == Some("secret-key")) {
+            found.insert(path.trim().to_owned());
+        }
+        for sub in command.get_subcommands() {
+            verbs_of_secret_keys(sub, &format!("{path} {}", sub.get_name()), found);
+        }
+    }
+
+    /// [`run`](super::run) protects the process for these verbs.
+    #[test]
+    fn every_verb_with_a_secret_key_protects_its_process() {
+        let mut found = BTreeSet::new();
+        verbs_of_secret_keys(&super::Cli::command(), "", &mut found);
+        let listed = SECRET_KEYS.map(|line| line.split(" --").next().expect("a verb").to_owned());
+        assert_eq!(found, BTreeSet::from(listed), "list every verb with a secret key");
+        let holds = |line: &str| {
+            let cli = super::Cli::try_parse_from(["ciphermill"].into_iter().chain(line.split(' '))).expect(line);
+            cli.command.holds_secret_keys()
+        };
+        SECRET_KEYS.iter().for_each(|line| assert!(holds(line), "{line}"));
+        // The files of these verbs have no secrets, and a lock would hold all of a server's memory.
+        for line in ["serve --store s", "blob ls --store s", "info"] {
+            assert!(!holds(line), "{line}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {

@@ -273,6 +273,8 @@ impl Report {
         };
         format!(
             "{phases}\n\
+             The paper's figures hold at its dimensions only. Ryzen 9: the library TFHEpp; `make bench CASES=pbs` \
+             measures tfhe-rs and this engine in one run (docs/papers.md).\n\
              {} * {} = {} decrypted from the device: {verdict}.{more}\n\
              Operands may be {} to {}: a product is wrong with probability {}.\n\
              Security {:.1} bits ({}).\n\
