@@ -18,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Name of the host that the server lets in.
@@ -107,6 +107,24 @@ pub(crate) async fn connect(server: &Server) -> Result<(Controller, RemoteNamesp
     let namespace = controller.namespace(NAMESPACE).await?;
     Ok((controller, namespace))
 }
+
+/// Connects, again and again for the time of `patience`.
+async fn admitted(server: &Server, patience: Duration, tally: &mut Tally) -> (Controller, RemoteNamespace) {
+    let begun = Instant::now();
+    loop {
+        match connect(server).await {
+            Ok(connected) => return connected,
+            Err(error) => assert!(begun.elapsed() < patience, "the server lets this host in: {error}"),
+        }
+        tally.refused_connections += 1;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// How long a host tries again while hostile clients of its address hold the places before Connect.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The time between two tries.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A small generator of numbers for the workload (xorshift64*).
 pub(crate) struct Numbers(u64);
@@ -213,6 +231,8 @@ pub(crate) struct Tally {
     pub(crate) acknowledged: u64,
     pub(crate) blocks_checked: u64,
     pub(crate) objects_checked: u64,
+    /// Connections of the honest host that the server refused under attack; the host tries again.
+    pub(crate) refused_connections: u64,
 }
 
 impl Crashes {
@@ -223,12 +243,18 @@ impl Crashes {
 
     /// One round: serve, write, kill at a random moment, check.
     pub(crate) fn round(&mut self, tally: &mut Tally) {
-        self.round_beside(Duration::from_millis(400), tally, |_| ());
+        self.round_beside(Duration::from_millis(400), tally, |_| None::<()>);
     }
 
     /// As [`round`](Self::round), with up to this time before the kill. `begin` sees the server before the writers start; its
-    /// value is dropped after the kill, before the store is checked.
-    pub(crate) fn round_beside<B>(&mut self, longest: Duration, tally: &mut Tally, begin: impl FnOnce(&Server) -> B) {
+    /// value is dropped after the kill, before the store is checked. If there is one, clients of the host's own address may
+    /// attack, and the host tries again.
+    pub(crate) fn round_beside<B>(
+        &mut self,
+        longest: Duration,
+        tally: &mut Tally,
+        begin: impl FnOnce(&Server) -> Option<B>,
+    ) {
         let server = Server::start(&self.binary, &self.store);
         let beside = begin(&server);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -236,7 +262,8 @@ impl Crashes {
         let moment = Duration::from_micros(2_000 + self.numbers.below(longest.as_micros() as u64));
         let seeds: Vec<u64> = (0..WRITERS).map(|_| self.numbers.below(1 << 40)).collect();
         runtime.block_on(async {
-            let (_controller, namespace) = connect(&server).await.expect("the server lets this host in");
+            let patience = if beside.is_some() { PATIENCE } else { Duration::ZERO };
+            let (_controller, namespace) = admitted(&server, patience, tally).await;
             self.check_blocks(&namespace, tally).await;
             let tasks: Vec<_> = self
                 .writers

@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             beside.start(move |over| *seen.lock().expect("whole") = Some(watch::watch(pid, &metrics, over)));
             let (job, saved) = (backups.job(), Arc::clone(&saved));
             beside.start(move |over| *saved.lock().expect("whole") = Some(job.run(over)));
-            beside
+            Some(beside)
         });
         watched.add(seen.lock().expect("whole").take().ok_or("the watcher ended early")?)?;
         backups.add(saved.lock().expect("whole").take().ok_or("the saver ended early")?)?;
@@ -99,6 +99,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "minutes": minutes, "seed": format!("{seed:#x}"), "kills": tally.kills,
         "acknowledged_writes": tally.acknowledged, "blocks_checked": tally.blocks_checked,
         "objects_checked": tally.objects_checked, "lost": 0, "torn": 0,
+        "refused_connections_of_the_honest_host": tally.refused_connections,
         "hostile": hostile.record(), "backups": backups.record(), "server": watched.record(),
     }))
 }
