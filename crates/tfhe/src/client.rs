@@ -11,7 +11,7 @@ use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector, TestVectorE
 use crate::circuit::SeededConversionKey;
 use crate::elements::write_elements;
 use crate::encoding::{Encoding, EncodingError};
-use crate::error::{TfheError, require_equal};
+use crate::error::{TfheError, require_equal, require_key_set};
 use crate::ggsw::{GgswEncryptor, expand_masks};
 use crate::glwe::GlweSecretKey;
 use crate::keyswitch::SeededLweKeyswitchKey;
@@ -253,13 +253,7 @@ impl ClientKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn decrypt_phase(&self, ciphertext: &Ciphertext) -> Result<u64, TfheError> {
-        if ciphertext.key_tag() != self.tag {
-            return Err(TfheError::Mismatch {
-                what: "key tag of the ciphertext",
-                given: ciphertext.key_tag().0,
-                expected: self.tag.0,
-            });
-        }
+        require_key_set("key tag of the ciphertext", ciphertext.key_tag(), self.tag)?;
         let phase = |key: &LweSecretKey| -> Result<u64, TfheError> {
             Ok(match ciphertext.elements() {
                 LweElements::U32(c) => key.decrypt_phase::<u32>(c)?.to_u64_msb(),

@@ -1,5 +1,6 @@
 //! Errors of the scheme. Each names the given value, the limit and the remedy.
 
+use ciphermill_lattice::KeyTag;
 use ciphermill_lattice::gadget::DecompositionError;
 use ciphermill_lattice::rng::RngError;
 use ciphermill_wire::WireError;
@@ -178,6 +179,11 @@ pub(crate) fn require_equal(what: &'static str, given: usize, expected: usize) -
     } else {
         Err(TfheError::Mismatch { what, given: given as u64, expected: expected as u64 })
     }
+}
+
+/// Checks that an object is of a key set.
+pub(crate) fn require_key_set(what: &'static str, given: KeyTag, expected: KeyTag) -> Result<(), TfheError> {
+    if given == expected { Ok(()) } else { Err(TfheError::Mismatch { what, given: given.0, expected: expected.0 }) }
 }
 
 /// Checks that a field read from outside lies in a range.

@@ -1,12 +1,11 @@
 //! The operations of a loaded server key: key switches and bootstraps, one or many, on one thread or several.
 
 use ciphermill_lattice::Torus;
-use rayon::prelude::*;
 
-use crate::bootstrap::{BackendTorus, BlindRotation, MAX_LOCKSTEP, Rotation};
+use crate::bootstrap::{BackendTorus, BlindRotation, Rotation, share_among_threads};
 use crate::ciphertext::{Ciphertext, LweElements, TestVector, TestVectorElements, width_mismatch};
 use crate::engine::BootstrapJob;
-use crate::error::TfheError;
+use crate::error::{TfheError, require_key_set};
 use crate::glwe::GlweCiphertext;
 use crate::lwe::LweCiphertext;
 use crate::parameters::{KeyOrder, TorusWidth};
@@ -141,14 +140,7 @@ impl ServerKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn bootstrap_batch(&self, jobs: &[BootstrapJob<'_>]) -> Result<Vec<Ciphertext>, TfheError> {
-        let threads = rayon::current_num_threads();
-        let (even, rest) = jobs.split_at(jobs.len() - jobs.len() % threads);
-        let run = |jobs: &[BootstrapJob<'_>], together: usize, threads| {
-            let chunks = jobs.par_chunks(together).map(|jobs| self.bootstrap_jobs(jobs, threads));
-            chunks.collect::<Result<Vec<_>, _>>().map(|chunks| chunks.into_iter().flatten())
-        };
-        let even = run(even, (even.len() / threads).clamp(1, MAX_LOCKSTEP), 1)?;
-        Ok(even.chain(run(rest, 1, threads / rest.len().max(1))?).collect())
+        share_among_threads(jobs, |jobs, threads| self.bootstrap_jobs(jobs, threads))
     }
 
     /// [`bootstrap_with`](Self::bootstrap_with) without its key switch: a ciphertext under the small key becomes one under
@@ -252,10 +244,7 @@ impl ServerKey {
     }
 
     fn check(&self, input: &Ciphertext) -> Result<(), TfheError> {
-        if input.key_tag() != self.tag {
-            let (given, expected) = (input.key_tag().0, self.tag.0);
-            return Err(TfheError::Mismatch { what: "key tag of the ciphertext", given, expected });
-        }
+        require_key_set("key tag of the ciphertext", input.key_tag(), self.tag)?;
         self.parameters.check_ciphertext(input)
     }
 }

@@ -204,9 +204,14 @@ pub fn key_word(spec: &ParameterSpec) -> PackedWord {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn fft_product_variance(k: GlweDimension, size: usize, gadget: Decomposition, factor: f64) -> f64 {
-    let products = (gadget.level_count.0 * k.glwe_size() * size) as f64 * digit_moment(gadget);
+    fft_sum_variance(k.glwe_size() as f64, size as f64, gadget, factor)
+}
+
+/// Variance of the error of the f64 transform in a sum of products of the digits of `polynomials` polynomials.
+fn fft_sum_variance(polynomials: f64, size: f64, gadget: Decomposition, factor: f64) -> f64 {
+    let products = polynomials * gadget.level_count.0 as f64 * size * digit_moment(gadget);
     let relative = factor * (-53f64).exp2();
-    products / 12.0 * relative * relative * (size as f64 / 2.0).log2()
+    products / 12.0 * relative * relative * (size / 2.0).log2()
 }
 
 /// Root mean square error of the FFT product, in units of 2^−53·√log2(N/2) of the product's root mean square. The test

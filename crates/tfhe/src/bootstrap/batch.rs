@@ -4,6 +4,7 @@
 //! rotations at a time.
 
 use ciphermill_lattice::Torus;
+use rayon::prelude::*;
 
 use super::key::TransformedKey;
 use super::rotation::Workspace;
@@ -14,6 +15,23 @@ use crate::glwe::GlweCiphertext;
 /// Rotations that share a pass. Each needs memory for its accumulator, (k+1)·N elements (256 KiB at the paper's
 /// dimensions), which all lie in the caches; larger batches are split, so that memory stays bounded.
 pub(crate) const MAX_LOCKSTEP: usize = 16;
+
+/// Shares jobs among the threads of the current Rayon pool. `run` receives either several jobs and one thread, up to
+/// [`MAX_LOCKSTEP`] jobs that share a pass over the key, or one job and several threads. Every thread runs as many jobs as
+/// every other; jobs that are left over, too few to give each thread one, are shared by several threads each.
+pub(crate) fn share_among_threads<J: Sync, O: Send>(
+    jobs: &[J],
+    run: impl Fn(&[J], usize) -> Result<Vec<O>, TfheError> + Sync,
+) -> Result<Vec<O>, TfheError> {
+    let threads = rayon::current_num_threads();
+    let (even, rest) = jobs.split_at(jobs.len() - jobs.len() % threads);
+    let chunks = |jobs: &[J], together: usize, threads: usize| {
+        jobs.par_chunks(together).map(|jobs| run(jobs, threads)).collect::<Result<Vec<_>, _>>()
+    };
+    let even = chunks(even, (even.len() / threads).clamp(1, MAX_LOCKSTEP), 1)?;
+    let rest = chunks(rest, 1, threads / rest.len().max(1))?;
+    Ok(even.into_iter().chain(rest).flatten().collect())
+}
 
 impl<T: Torus, D: Domain<T>> TransformedKey<T, D> {
     /// Each rotation, in order, on this thread.

@@ -36,7 +36,9 @@ use crate::ggsw::GgswCiphertext;
 use crate::ggsw_shape::GgswShape;
 use crate::glwe::GlweCiphertext;
 
-pub(crate) use batch::MAX_LOCKSTEP;
+#[cfg(test)]
+use batch::MAX_LOCKSTEP;
+pub(crate) use batch::share_among_threads;
 pub(crate) use size::transformed_key_bytes;
 
 /// How GLWE coefficients are represented and multiplied during blind rotation.
@@ -111,7 +113,7 @@ pub(crate) trait Domain<T: Torus>: Send + Sync + Debug + 'static {
 }
 
 /// out = polynomial(X^exponent) modulo X^N + 1, for an odd exponent: coefficient i moves to i·exponent modulo 2N.
-fn automorphism<E: Copy>(polynomial: &[E], exponent: usize, out: &mut [E], negate: impl Fn(E) -> E) {
+pub(crate) fn automorphism<E: Copy>(polynomial: &[E], exponent: usize, out: &mut [E], negate: impl Fn(E) -> E) {
     let n = polynomial.len();
     let mut to = 0;
     for &x in polynomial {
@@ -139,7 +141,7 @@ pub(crate) trait BlindRotation<T: Torus>: Send + Sync + Debug {
     /// one where steps are too short to share.
     fn blind_rotate(&self, rotation: Rotation<'_, T>, threads: usize) -> Result<GlweCiphertext<T>, TfheError>;
 
-    /// [`blind_rotate`](Self::blind_rotate) for each, in order, on this thread, up to [`MAX_LOCKSTEP`] of them in one pass
+    /// [`blind_rotate`](Self::blind_rotate) for each, in order, on this thread, up to `batch::MAX_LOCKSTEP` of them in one pass
     /// over the key.
     fn blind_rotate_batch(&self, rotations: &[Rotation<'_, T>]) -> Result<Vec<GlweCiphertext<T>>, TfheError>;
 

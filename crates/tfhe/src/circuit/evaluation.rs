@@ -1,14 +1,12 @@
 //! Words with a loaded key: selections, look-ups, and the ciphertexts between.
 
-use rayon::prelude::*;
-
 use super::FUNCTIONS;
 use super::reference::{extract_bits, vector};
 use super::transformed::Circuit;
-use crate::bootstrap::{BlindRotation, MAX_LOCKSTEP, Rotation};
+use crate::bootstrap::{BlindRotation, Rotation, share_among_threads};
 use crate::dimension::PolynomialSize;
 use crate::engine::{KeyPartError, KeyPartId, SelectorFile, Selectors};
-use crate::error::{TfheError, require_equal};
+use crate::error::TfheError;
 use crate::glwe::GlweCiphertext;
 use crate::lwe::LweCiphertext;
 use crate::modulus_switch::ModulusSwitch;
@@ -58,18 +56,42 @@ impl ServerKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn select(&self, word: &Word) -> Result<Selectors, TfheError> {
+        // One word, one handle.
+        Ok(self.select_batch(&[word])?.swap_remove(0))
+    }
+
+    /// [`select`](Self::select) for several words, whose digits share the passes over the key.
+    ///
+    /// # Errors
+    /// As [`select`](Self::select), for any of the words.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example_word.txt")]
+    /// let upper = client.encrypt_word(1, 4, &mut rng)?;
+    /// let selectors = server.select_batch(&[&word, &upper])?;
+    /// assert_eq!((selectors[0].digits(), selectors[1].digits()), (3, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn select_batch(&self, words: &[&Word]) -> Result<Vec<Selectors>, TfheError> {
         let (circuit, rotation) = self.circuit()?;
-        self.check_word(word)?;
-        let bits = self.bits(rotation, word.digits())?;
-        let (content, bytes) = circuit.select(&bits)?;
-        Ok(Selectors::new(self.tag, word.digits().len(), bytes, content))
+        words.iter().try_for_each(|word| word.check(&self.parameters, self.tag))?;
+        let digits: Vec<&LweCiphertext<u32>> = words.iter().flat_map(|word| word.digits()).collect();
+        let bits = self.bits(rotation, &digits)?;
+        let mut rest = &bits[..];
+        let handle = |word: &&Word| {
+            let own = rest.split_off(..FUNCTIONS * word.digits().len()).unwrap_or_default();
+            let (content, bytes) = circuit.select(own)?;
+            Ok(Selectors::new(self.tag, word.digits().len(), bytes, content))
+        };
+        words.iter().map(handle).collect()
     }
 
     /// The bits of all digits under the big key, four for each.
     fn bits(
         &self,
         rotation: &dyn BlindRotation<u64>,
-        digits: &[LweCiphertext<u32>],
+        digits: &[&LweCiphertext<u32>],
     ) -> Result<Vec<LweCiphertext<u64>>, TfheError> {
         let selector = self.parameters.require_words()?.selector;
         let (dimension, size) = (self.parameters.glwe_dimension, self.parameters.polynomial_size);
@@ -77,7 +99,8 @@ impl ServerKey {
         // Those of `reference::exponents`.
         let coarse = PolynomialSize::try_from(size.get() / FUNCTIONS).map_err(TfheError::transform)?;
         let switch = |digit: &LweCiphertext<u32>| ModulusSwitch::Centred.exponents(digit.elements(), coarse);
-        let exponents = |digit| switch(digit).into_iter().map(|exponent| FUNCTIONS * exponent).collect();
+        let exponents =
+            |digit: &&LweCiphertext<u32>| switch(digit).into_iter().map(|exponent| FUNCTIONS * exponent).collect();
         let exponents: Vec<Vec<usize>> = digits.iter().map(exponents).collect();
         let rotated = rotate_all(rotation, &exponents, &vector)?;
         let bits = rotated.iter().map(|glwe| extract_bits(glwe, selector)).collect::<Result<Vec<_>, _>>()?;
@@ -90,8 +113,8 @@ impl ServerKey {
     /// As [`select`](Self::select).
     pub fn digit_stages(&self, word: &Word) -> Result<Vec<DigitStages>, TfheError> {
         let (circuit, rotation) = self.circuit()?;
-        self.check_word(word)?;
-        let bits = self.bits(rotation, word.digits())?;
+        word.check(&self.parameters, self.tag)?;
+        let bits = self.bits(rotation, &word.digits().iter().collect::<Vec<_>>())?;
         let stages = |bits: &[LweCiphertext<u64>]| {
             let rows = bits.iter().map(|bit| circuit.rows(bit)).collect::<Result<Vec<_>, _>>()?;
             let (traced, switched) = rows.into_iter().map(|[traced, switched]| (traced, switched)).unzip();
@@ -147,34 +170,19 @@ impl ServerKey {
             .ok_or_else(|| TfheError::NoWords { name: self.parameters.name.clone() })?;
         Word::new(self.tag, switched, noise.digit(table.depth()))
     }
-
-    fn check_word(&self, word: &Word) -> Result<(), TfheError> {
-        if word.key_tag() != self.tag {
-            let (given, expected) = (word.key_tag().0, self.tag.0);
-            return Err(TfheError::Mismatch { what: "key tag of the word", given, expected });
-        }
-        let (given, expected) = (word.digits()[0].dimension().0, self.parameters.lwe_dimension.0);
-        require_equal("LWE dimension of a digit", given, expected)
-    }
 }
 
-/// The rotations of one polynomial by each list of exponents: as many as the threads share evenly in one pass for each thread,
-/// each of the others by all threads together.
+/// The rotations of one polynomial by each list of exponents.
 fn rotate_all(
     key: &dyn BlindRotation<u64>,
     exponents: &[Vec<usize>],
     accumulator: &GlweCiphertext<u64>,
 ) -> Result<Vec<GlweCiphertext<u64>>, TfheError> {
-    let threads = rayon::current_num_threads();
-    let (even, rest) = exponents.split_at(exponents.len() - exponents.len() % threads);
-    let together = (even.len() / threads).clamp(1, MAX_LOCKSTEP);
-    let run = |exponents: &[Vec<usize>]| {
+    share_among_threads(exponents, |exponents, threads| {
         let rotations: Vec<_> = exponents.iter().map(|exponents| Rotation { exponents, accumulator }).collect();
-        key.blind_rotate_batch(&rotations)
-    };
-    let mut rotated = even.par_chunks(together).map(run).collect::<Result<Vec<_>, _>>()?.concat();
-    let share = threads / rest.len().max(1);
-    let alone = rest.par_iter().map(|exponents| key.blind_rotate(Rotation { exponents, accumulator }, share));
-    rotated.extend(alone.collect::<Result<Vec<_>, _>>()?);
-    Ok(rotated)
+        match rotations[..] {
+            [rotation] => Ok(vec![key.blind_rotate(rotation, threads)?]),
+            _ => key.blind_rotate_batch(&rotations),
+        }
+    })
 }

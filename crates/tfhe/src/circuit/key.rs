@@ -9,8 +9,8 @@ use ciphermill_lattice::{MaskStream, NoiseDistribution, PublicSeed, Torus};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::automorphism::automorphism;
 use super::shape::ConversionShape;
+use crate::bootstrap::automorphism;
 use crate::error::{TfheError, require_equal};
 use crate::ggsw::gadget_element;
 use crate::glwe::GlweSecretKey;
@@ -70,8 +70,9 @@ impl SeededConversionKey {
                 multiplier.add_mask_products(mask, body, scratch);
                 let (message, gadget) = match shape.row(row) {
                     (Some(index), level) => {
-                        let image = automorphism(&bits, shape.exponent(index));
-                        (Zeroizing::new(image), gadget_element::<u64>(shape.trace, level).wrapping_neg())
+                        let mut image = Zeroizing::new(vec![0; n]);
+                        automorphism(&bits, shape.exponent(index), &mut image, u64::wrapping_neg);
+                        (image, gadget_element::<u64>(shape.trace, level).wrapping_neg())
                     }
                     (None, level) => (square.clone(), gadget_element::<u64>(shape.square, level)),
                 };

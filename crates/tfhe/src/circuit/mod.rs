@@ -24,7 +24,6 @@
 //!
 //! [`mod@reference`] defines every stage with schoolbook products.
 
-mod automorphism;
 mod evaluation;
 mod key;
 pub mod reference;

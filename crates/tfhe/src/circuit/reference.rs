@@ -2,7 +2,6 @@
 
 use zeroize::Zeroizing;
 
-pub use super::automorphism::automorphism;
 use super::{FUNCTIONS, GrayBit, key::ConversionKey};
 use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
 use crate::error::{TfheError, require_equal};
@@ -11,6 +10,22 @@ use crate::glwe::GlweCiphertext;
 use crate::lwe::LweCiphertext;
 use crate::modulus_switch::ModulusSwitch;
 use crate::reference;
+
+/// p(X^exponent) modulo X^N + 1, for an odd exponent below 2N.
+#[must_use]
+pub fn automorphism(polynomial: &[u64], exponent: usize) -> Vec<u64> {
+    let n = polynomial.len();
+    let mut out = vec![0; n];
+    for (i, &x) in polynomial.iter().enumerate() {
+        let to = i * exponent % (2 * n);
+        if to < n {
+            out[to] = x;
+        } else {
+            out[to - n] = x.wrapping_neg();
+        }
+    }
+    out
+}
 
 /// The exponents of a digit's rotation, modulo 2N: those of the centred switch modulo 2N/4, times 4. So each coefficient keeps its
 /// function.

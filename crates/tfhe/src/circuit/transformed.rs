@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use ciphermill_math::Isa;
 use ciphermill_math::fft::PackedWord;
@@ -23,7 +24,7 @@ use crate::word::{SelectorId, Table};
 /// A transformed conversion key, whatever the back end.
 pub(crate) trait Circuit: Send + Sync + Debug {
     /// The selectors of all bits, and the bytes that they occupy.
-    fn select(&self, bits: &[LweCiphertext<u64>]) -> Result<(Box<dyn Any + Send + Sync>, u64), TfheError>;
+    fn select(&self, bits: &[LweCiphertext<u64>]) -> Result<(Arc<dyn Any + Send + Sync>, u64), TfheError>;
 
     /// The output digits of a table under the big key.
     fn look_up(&self, table: &Table, file: &SelectorFile) -> Result<Vec<LweCiphertext<u64>>, TfheError>;
@@ -54,17 +55,16 @@ pub(crate) fn of(
 }
 
 impl<D: Domain<u64>> Circuit for Ring<D> {
-    fn select(&self, bits: &[LweCiphertext<u64>]) -> Result<(Box<dyn Any + Send + Sync>, u64), TfheError> {
+    fn select(&self, bits: &[LweCiphertext<u64>]) -> Result<(Arc<dyn Any + Send + Sync>, u64), TfheError> {
         let words = Ring::select(self, bits)?;
         let bytes = words.memory_bytes();
-        Ok((Box::new(words), bytes))
+        Ok((Arc::new(words), bytes))
     }
 
     fn look_up(&self, table: &Table, file: &SelectorFile) -> Result<Vec<LweCiphertext<u64>>, TfheError> {
         let words_at = |id: SelectorId| {
             let (selectors, digit) = file.at(id.position)?;
-            let content = selectors.content::<Box<dyn Any + Send + Sync>>();
-            let words = content.and_then(|content| content.downcast_ref::<SelectorWords<D::Word>>());
+            let words = selectors.content::<SelectorWords<D::Word>>();
             words.and_then(|words| self.words(words, digit, id.bit())).ok_or(TfheError::ForeignSelectors)
         };
         Ring::look_up(self, table, &words_at)

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use ciphermill_math::ntt::NttProvider;
 use ciphermill_math::{EngineInfo, EngineKind, Isa};
 
-use super::{BootstrapJob, Job, KeyPart, KeyPartId, LookUpJob, Output, PreparedKey, SelectJob, TfheEngine};
+use super::{BootstrapJob, Job, KeyPart, KeyPartId, LookUpJob, Output, PreparedKey, TfheEngine};
 use crate::backend::Backend;
 use crate::ciphertext::KeyTag;
 use crate::error::TfheError;
 use crate::parameters::{ParameterSet, SecurityPolicy};
 use crate::progress::Progress;
 use crate::server_key::{LoadOptions, ServerKey};
+use crate::word::Word;
 
 /// The CPU engine. It computes on the threads of the current Rayon pool.
 ///
@@ -83,26 +84,28 @@ impl TfheEngine for CpuEngine {
         EngineInfo::new(format!("cpu-{}", self.options.backend), EngineKind::Cpu(self.options.isa))
     }
 
+    fn computes_words(&self) -> bool {
+        true
+    }
+
     fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
         self.options.loading_bytes(parameters)
     }
 
     fn prepare(
         &self,
-        parts: Vec<KeyPart<'_>>,
+        mut parts: Vec<KeyPart<'_>>,
         policy: SecurityPolicy,
         progress: Progress<'_>,
     ) -> Result<Arc<dyn PreparedKey>, TfheError> {
-        let (conversion, parts): (Vec<_>, Vec<_>) =
-            parts.into_iter().partition(|part| part.id == KeyPartId::CONVERSION);
+        let conversion = KeyPart::take(&mut parts, KeyPartId::CONVERSION)?;
         let [bootstrap, keyswitch] = KeyPart::select(parts, [KeyPartId::BOOTSTRAP, KeyPartId::KEYSWITCH])?;
         let (bootstrap, keyswitch) = (bootstrap.into_reader(), keyswitch.into_reader());
         let key = ServerKey::load_with(&self.options, bootstrap, keyswitch, policy, progress)?;
-        if conversion.is_empty() {
-            return Ok(Arc::new(key));
+        match conversion {
+            Some(conversion) => Ok(Arc::new(key.with_conversion(conversion.into_reader(), policy)?)),
+            None => Ok(Arc::new(key)),
         }
-        let [conversion] = KeyPart::select(conversion, [KeyPartId::CONVERSION])?;
-        Ok(Arc::new(key.with_conversion(conversion.into_reader(), policy)?))
     }
 }
 
@@ -120,16 +123,17 @@ impl PreparedKey for ServerKey {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
-        // Bootstraps run together, in one pass over the key for each thread; a selection does so by itself.
+        // Bootstraps run together, in one pass over the key for each thread, and so do selections.
         let bootstraps: Vec<BootstrapJob<'_>> =
             jobs.iter().filter_map(|job| if let Job::Bootstrap(job) = job { Some(*job) } else { None }).collect();
+        let words: Vec<&Word> =
+            jobs.iter().filter_map(|job| if let Job::Select(job) = job { Some(job.word) } else { None }).collect();
         let mut bootstrapped = self.bootstrap_batch(&bootstraps)?.into_iter();
+        let mut selected = if words.is_empty() { Vec::new() } else { self.select_batch(&words)? }.into_iter();
+        let none = |name| TfheError::Engine { what: format!("a {name} without an output") };
         let run = |job: &Job<'_>| match job {
-            Job::Bootstrap(_) => {
-                let none = || TfheError::Engine { what: "a bootstrap without an output".to_owned() };
-                bootstrapped.next().map(Output::Ciphertext).ok_or_else(none)
-            }
-            Job::Select(SelectJob { word }) => self.select(word).map(Output::Selectors),
+            Job::Bootstrap(_) => bootstrapped.next().map(Output::Ciphertext).ok_or_else(|| none(job.name())),
+            Job::Select(_) => selected.next().map(Output::Selectors).ok_or_else(|| none(job.name())),
             Job::LookUp(LookUpJob { file, table }) => self.look_up(file, table).map(Output::Word),
         };
         jobs.iter().map(run).collect()

@@ -64,6 +64,12 @@ pub trait TfheEngine: Send + Sync + Debug {
     /// The engine's name, device and kind.
     fn info(&self) -> EngineInfo;
 
+    /// Whether its keys run the jobs of words, [`Job::Select`] and [`Job::LookUp`]. An engine that does not refuses the
+    /// conversion key.
+    fn computes_words(&self) -> bool {
+        false
+    }
+
     /// The most memory that [`prepare`](Self::prepare) takes at any moment for a key of this set, in bytes. It includes the
     /// prepared key.
     fn key_bytes(&self, parameters: &ParameterSet) -> u64;

@@ -128,6 +128,27 @@ impl<'a> KeyPart<'a> {
         self.content.take(self.size)
     }
 
+    /// Takes a part out of the list; `None` if the list does not have it.
+    ///
+    /// # Errors
+    /// If the list has it twice.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_tfhe::engine::{KeyPart, KeyPartError, KeyPartId};
+    ///
+    /// let mut parts = vec![KeyPart::keyswitch(b"two"), KeyPart::bootstrap(b"one")];
+    /// assert!(KeyPart::take(&mut parts, KeyPartId::CONVERSION)?.is_none());
+    /// assert!(KeyPart::take(&mut parts, KeyPartId::KEYSWITCH)?.is_some());
+    /// assert_eq!(parts.len(), 1);
+    /// # Ok::<(), KeyPartError>(())
+    /// ```
+    pub fn take(parts: &mut Vec<KeyPart<'a>>, id: KeyPartId) -> Result<Option<KeyPart<'a>>, KeyPartError> {
+        let Some(place) = parts.iter().position(|part| part.id == id) else { return Ok(None) };
+        let part = parts.remove(place);
+        if parts.iter().any(|part| part.id == id) { Err(KeyPartError::Repeated(id)) } else { Ok(Some(part)) }
+    }
+
     /// The wanted parts, in the order in which they are wanted.
     ///
     /// # Errors

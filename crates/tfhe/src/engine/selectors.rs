@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::ciphertext::KeyTag;
-use crate::error::TfheError;
+use crate::error::{TfheError, require_key_set};
 use crate::word::{MAX_POSITIONS, SelectorId, Table};
 
 /// The selectors of the digits of a word, in the form of the engine that made them. Clones share them.
@@ -44,8 +44,8 @@ impl Eq for Selectors {}
 impl Selectors {
     /// A handle for the selectors of `digits` digits that occupy `memory_bytes`; for engines.
     #[must_use]
-    pub fn new<T: Any + Send + Sync>(key_tag: KeyTag, digits: usize, memory_bytes: u64, content: T) -> Self {
-        Self { key_tag, digits, memory_bytes, content: Arc::new(content) }
+    pub fn new(key_tag: KeyTag, digits: usize, memory_bytes: u64, content: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { key_tag, digits, memory_bytes, content }
     }
 
     /// The key set.
@@ -134,10 +134,7 @@ impl SelectorFile {
     pub fn check(&self, table: &Table, key_tag: KeyTag) -> Result<(), TfheError> {
         for SelectorId { position, .. } in table.selectors() {
             let (selectors, _) = self.at(position)?;
-            if selectors.key_tag() != key_tag {
-                let (given, expected) = (selectors.key_tag().0, key_tag.0);
-                return Err(TfheError::Mismatch { what: "key tag of the selectors", given, expected });
-            }
+            require_key_set("key tag of the selectors", selectors.key_tag(), key_tag)?;
         }
         Ok(())
     }

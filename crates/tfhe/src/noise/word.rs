@@ -17,8 +17,8 @@
 //! polynomial than in the middle.
 
 use super::{
-    Backend, FFT_ERROR_FACTOR, KeyWeights, bits, blind_rotation_variance_of, digit_moment, glwe_variance,
-    keyswitch_variance, log2_tails, rounding, ulp2,
+    Backend, FFT_ERROR_FACTOR, KeyWeights, bits, blind_rotation_variance_of, digit_moment, fft_sum_variance,
+    glwe_variance, keyswitch_variance, log2_tails, rounding, ulp2,
 };
 use crate::circuit::{DIGIT_PLACES, FUNCTIONS};
 use crate::dimension::Decomposition;
@@ -74,9 +74,7 @@ enum Place {
 
 /// Variance of the error of the f64 transform in Σ_j digit_j·row_j over the l levels of one polynomial.
 fn transform(size: f64, gadget: Decomposition) -> f64 {
-    let products = gadget.level_count.0 as f64 * size * digit_moment(gadget);
-    let relative = FFT_ERROR_FACTOR * (-53f64).exp2();
-    products / 12.0 * relative * relative * (size / 2.0).log2()
+    fft_sum_variance(1.0, size, gadget, FFT_ERROR_FACTOR)
 }
 
 /// Variance of a key switch of one polynomial: digits times noise, the transform, and the rounding of the decomposition times a
@@ -185,6 +183,12 @@ impl WordNoise {
     #[must_use]
     pub fn log2_p_digit(&self, digit: f64) -> f64 {
         log2_tails(0.5 / DIGIT_PLACES as f64, self.index(digit)).min(0.0)
+    }
+
+    /// log2 of the probability that a digit of this variance is decrypted wrongly.
+    #[must_use]
+    pub fn log2_p_decryption(&self, digit: f64) -> f64 {
+        log2_tails(0.5 / DIGIT_PLACES as f64, digit).min(0.0)
     }
 
     /// log2 of the probability that one of the output digits of a table is read wrongly at its next rotation, if its input was

@@ -78,6 +78,21 @@ impl ParameterSpec {
         bootstrap.saturating_add(keyswitch)
     }
 
+    /// Most bytes that the selectors of this many digits occupy, whatever the back end; 0 for a set without words.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example_word.txt")]
+    /// assert!(server.select(&word)?.memory_bytes() <= parameters.selectors_bytes(word.digits().len()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn selectors_bytes(&self, digits: usize) -> u64 {
+        let Some(word) = self.word else { return 0 };
+        let component = |backend| component_bytes(backend, word.selector.level_count.0, self.big_lwe_dimension().0);
+        // Two selectors of two components for each digit.
+        4 * digits as u64 * component(Backend::Fft).max(component(Backend::Ntt))
+    }
+
     /// Bytes that a loaded conversion key occupies in addition; 0 for a set without words.
     ///
     /// # Example
@@ -90,11 +105,15 @@ impl ParameterSpec {
     pub fn loaded_conversion_bytes(&self, backend: Backend) -> u64 {
         let Some(shape) = self.conversion_shape() else { return 0 };
         let size = shape.polynomial_size.get();
-        let component = |levels: usize| match backend {
-            Backend::Fft => PackedWord::Float64.packed_len(2 * levels, size),
-            Backend::Ntt => 2 * levels * size * 8,
-        };
-        let trace = shape.automorphisms() * component(shape.trace.level_count.0);
-        (trace + component(shape.square.level_count.0)) as u64
+        let component = |levels| component_bytes(backend, levels, size);
+        shape.automorphisms() as u64 * component(shape.trace.level_count.0) + component(shape.square.level_count.0)
     }
+}
+
+/// Bytes of the transformed rows of one polynomial in the ring of tables: for each level a mask and a body.
+fn component_bytes(backend: Backend, levels: usize, size: usize) -> u64 {
+    (match backend {
+        Backend::Fft => PackedWord::Float64.packed_len(2 * levels, size),
+        Backend::Ntt => 2 * levels * size * 8,
+    }) as u64
 }

@@ -5,7 +5,7 @@ use ciphermill_lattice::rng::Csprng;
 use super::MAX_DIGITS;
 use crate::ciphertext::KeyTag;
 use crate::client::ClientKey;
-use crate::error::{TfheError, require_equal, require_range};
+use crate::error::{TfheError, require_equal, require_key_set, require_range};
 use crate::lwe::LweCiphertext;
 use crate::noise;
 use crate::parameters::{KeyOrder, ParameterSet};
@@ -73,6 +73,41 @@ impl Word {
         self.variance
     }
 
+    /// The same digits with another bound on the variance.
+    ///
+    /// # Errors
+    /// [`TfheError::Variance`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example_word.txt")]
+    /// assert_eq!(word.clone().with_variance(0.25)?.variance(), 0.25);
+    /// assert!(word.with_variance(-1.0).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_variance(self, variance: f64) -> Result<Self, TfheError> {
+        Self::new(self.key_tag, self.digits, variance)
+    }
+
+    /// Whether the word belongs to a key set.
+    ///
+    /// # Errors
+    /// [`TfheError::NoWords`] for a set without words, [`TfheError::Mismatch`] for a word of another key set or dimension.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example_word.txt")]
+    /// word.check(&parameters, client.tag())?;
+    /// assert!(word.check(&parameters, ciphermill_tfhe::KeyTag(!client.tag().0)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check(&self, parameters: &ParameterSet, tag: KeyTag) -> Result<(), TfheError> {
+        parameters.require_words()?;
+        require_key_set("key tag of the word", self.key_tag, tag)?;
+        let (given, expected) = (self.digits[0].dimension().0, parameters.lwe_dimension.0);
+        require_equal("LWE dimension of a digit", given, expected)
+    }
+
     /// The digits from `first` on, `count` of them.
     ///
     /// # Errors
@@ -104,10 +139,7 @@ impl Word {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn concatenate(&self, upper: &Self) -> Result<Self, TfheError> {
-        if upper.key_tag != self.key_tag {
-            let (given, expected) = (upper.key_tag.0, self.key_tag.0);
-            return Err(TfheError::Mismatch { what: "key tag of the second word", given, expected });
-        }
+        require_key_set("key tag of the second word", upper.key_tag, self.key_tag)?;
         let digits = self.digits.iter().chain(&upper.digits).cloned().collect();
         Self::new(self.key_tag, digits, self.variance.max(upper.variance))
     }
@@ -170,10 +202,7 @@ impl ClientKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn decrypt_digits(&self, word: &Word) -> Result<Vec<u8>, TfheError> {
-        if word.key_tag != self.tag {
-            let (given, expected) = (word.key_tag.0, self.tag.0);
-            return Err(TfheError::Mismatch { what: "key tag of the word", given, expected });
-        }
+        require_key_set("key tag of the word", word.key_tag, self.tag)?;
         let decrypt = |digit: &LweCiphertext<u32>| {
             let phase: u32 = self.lwe.decrypt_phase(digit)?;
             Ok((phase.wrapping_add(1 << 29) >> 30) as u8)
