@@ -259,6 +259,43 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
         DEFAULT_LOG2_P_FAIL
     }
 
+    /// An empty state of a run, for the instructions of the scheme that [use one](ciphermill_program::InstructionSpec::state).
+    /// The device keeps it until the run ends, and gives it to every such instruction under the same key.
+    fn new_state(&self) -> Box<dyn Any + Send> {
+        Box::new(())
+    }
+
+    /// The most memory that the state of a run takes under this key, in bytes. The device sets it aside before the first
+    /// instruction that uses the state.
+    fn state_bytes(&self, key: &dyn KeyContext) -> u64 {
+        let _ = key;
+        0
+    }
+
+    /// How many of these instructions run in one call of [`execute_on_state`](Self::execute_on_state): at least the first.
+    /// They are neighbours, of one row and one key, use the state of the run and write no register. `sizes` has, for each,
+    /// the bytes of the registers that it reads.
+    fn joined(&self, instructions: &[Instruction], sizes: &[u64]) -> usize {
+        let _ = (instructions, sizes);
+        1
+    }
+
+    /// Computes instructions that use the state of the run: one, or several that [`joined`](Self::joined) took together.
+    /// `result` is empty and takes the new content of the register that a single one writes.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute).
+    fn execute_on_state(
+        &self,
+        jobs: &[Job<'_>],
+        state: &mut (dyn Any + Send),
+        result: &mut Vec<u8>,
+    ) -> Result<(), HandlerError> {
+        let _ = (state, result);
+        let opcode = jobs.first().map_or(Opcode(0), |job| job.instruction.opcode());
+        Err(HandlerError::Unsupported { handler: self.name(), opcode })
+    }
+
     /// Computes one instruction that is not Return, Move, Push or Pop; those are the device's own. `result` is empty and
     /// takes the new content of the register it writes.
     ///

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::id::VrId;
+use crate::id::{KeyId, VrId};
 use crate::instruction::Instruction;
 use crate::spec::Action;
 use crate::verify::Verified;
@@ -123,12 +123,14 @@ pub struct Effect {
     pub facts: Facts,
     /// Its failure.
     pub failure: LogProbability,
+    /// The facts of the [state of the run](crate::InstructionSpec::state) that it writes.
+    pub state: Facts,
 }
 
 impl Default for Effect {
     /// An exact instruction of whose result nothing is known.
     fn default() -> Self {
-        Self { facts: Facts::NONE, failure: LogProbability::NEVER }
+        Self { facts: Facts::NONE, failure: LogProbability::NEVER, state: Facts::NONE }
     }
 }
 
@@ -171,7 +173,7 @@ pub trait Knowledge {
     fn stored(&self, id: VrId) -> Result<Facts, Self::Error>;
 
     /// The transfer function of an instruction that a handler carries out. `operands` are the facts of the registers it
-    /// reads, in the order of [`Instruction::reads`].
+    /// reads, in the order of [`Instruction::reads`], then those of the state of the run that it uses.
     ///
     /// # Errors
     /// If its result would be wrong, or cannot be judged.
@@ -272,7 +274,13 @@ where
     K::Error: std::error::Error + 'static,
 {
     let instructions = verified.program().instructions();
-    let mut walk = Walk { knowledge, written: HashMap::new(), stack: Vec::new(), failure: LogProbability::NEVER };
+    let mut walk = Walk {
+        knowledge,
+        written: HashMap::new(),
+        stack: Vec::new(),
+        states: HashMap::new(),
+        failure: LogProbability::NEVER,
+    };
     let mut results = Vec::with_capacity(instructions.len());
     let mut output = (LogProbability::NEVER, Facts::NONE);
     for (index, instruction) in instructions.iter().enumerate() {
@@ -306,6 +314,8 @@ struct Walk<'a, K> {
     knowledge: &'a K,
     written: HashMap<VrId, Known>,
     stack: Vec<Known>,
+    /// The states of the run, by name and key.
+    states: HashMap<(&'static str, KeyId), Facts>,
     failure: LogProbability,
 }
 
@@ -323,9 +333,15 @@ impl<K: Knowledge> Walk<'_, K> {
             Action::Move | Action::Return => self.operand(instruction)?,
             Action::Compute => {
                 let facts = |id| self.known(id).map(|known| known.facts);
-                let operands = instruction.reads().map(facts).collect::<Result<Vec<_>, _>>()?;
+                let mut operands = instruction.reads().map(facts).collect::<Result<Vec<_>, _>>()?;
+                let state = instruction.spec().run_state();
+                let place = state.map(|state| (state.name, instruction.key_id()));
+                operands.extend(place.map(|place| self.states.get(&place).cloned().unwrap_or_default()));
                 let effect = self.knowledge.effect(instruction, &operands)?;
                 self.failure = self.failure.or(effect.failure);
+                if let Some(place) = place.filter(|_| state.is_some_and(|state| state.access.writes())) {
+                    self.states.insert(place, effect.state);
+                }
                 Known { facts: effect.facts, computed: true }
             }
         };

@@ -173,7 +173,7 @@ impl fmt::Display for ObjectClass {
 #[doc = include_str!("example.txt")]
 /// assert!(set.class(TypeCode(3)).is_ciphertext());
 /// assert!(matches!(set.class(TypeCode(1)), TypeClass::Known(class) if class.default_name() == Some("tv")));
-/// assert_eq!(set.class(TypeCode(40)).to_string(), "of an unassigned type (from 32)");
+/// assert_eq!(set.class(TypeCode(40)).to_string(), "of an unassigned type (from 35)");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

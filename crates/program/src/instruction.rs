@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use thiserror::Error;
 
-use crate::id::VrId;
+use crate::id::{KeyId, VrId};
 use crate::spec::{Access, Action, Form, InstructionSpec, MOVE, Opcode, POP, PUSH, RETURN};
 
 /// The most instructions a program may have. It bounds the memory of a decoder (1.5 MiB of instructions on the wire)
@@ -204,11 +204,28 @@ impl Instruction {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn registers(&self) -> impl Iterator<Item = VrId> + use<> {
-        let (first, second) = match self.operands {
+        let (first, second) = self.first_and_second();
+        std::iter::once(first).chain(second)
+    }
+
+    pub(crate) const fn first_and_second(&self) -> (VrId, Option<VrId>) {
+        match self.operands {
             Operands::One(n) | Operands::Factor(n, _) => (n, None),
             Operands::Two(a, b) => (a, Some(b)),
-        };
-        std::iter::once(first).chain(second)
+        }
+    }
+
+    /// The Key ID that it computes under: that of its first register.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// assert_eq!(sum.instructions()[0].key_id(), x.key_id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn key_id(&self) -> KeyId {
+        self.first_and_second().0.key_id
     }
 
     /// The registers whose content the instruction needs, in the order of the operands. Keys are not among them: they

@@ -49,5 +49,5 @@ pub use id::{DataId, KeyId, ParseVrIdError, TypeCode, VrId};
 pub use instruction::{Instruction, MAX_INSTRUCTIONS, Operands, OperandsError, Program, ProgramLengthError};
 pub use meta::{META_BLOCK_BYTES, META_MAGIC, META_VERSION, MetaError, Metadata};
 pub use set::{InstructionSet, InstructionSetError, Scheme};
-pub use spec::{Access, Action, Form, InstructionSpec, KeyUse, Opcode, Operand, OperandClass, ResultLength};
+pub use spec::{Access, Action, Form, InstructionSpec, KeyUse, Opcode, Operand, OperandClass, ResultLength, RunState};
 pub use verify::{Environment, Fault, InSource, Limits, ObjectInfo, Verified, VerifyError, verify};

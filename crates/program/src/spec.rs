@@ -116,6 +116,24 @@ impl KeyUse {
     }
 }
 
+/// State that the instructions of a run share under one key, in addition to the registers. It is empty when a run begins, and gone
+/// when it ends.
+///
+/// # Example
+/// ```
+/// use ciphermill_program::{Access, RunState};
+///
+/// static COUNTER: RunState = RunState { name: "the counter", access: Access::ReadWrite };
+/// assert_eq!(COUNTER.access, Access::ReadWrite);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunState {
+    /// Its name in the documentation; instructions of one scheme with one name use the same state.
+    pub name: &'static str,
+    /// How the instruction uses it.
+    pub access: Access,
+}
+
 /// The length of a result, as far as the verifier knows it before the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultLength {
@@ -179,14 +197,15 @@ pub struct InstructionSpec {
     operands: &'static [Operand],
     factor: Option<&'static str>,
     keys: &'static [KeyUse],
+    state: Option<RunState>,
     result: ResultLength,
     action: Action,
     effect: &'static str,
 }
 
 impl InstructionSpec {
-    /// An instruction that a handler carries out: one or two operands, exactly one of which is written. `effect` is the
-    /// text of the documentation.
+    /// An instruction that a handler carries out: one or two operands, exactly one of which is written, or none if it writes
+    /// a [state of the run](Self::state). `effect` is the text of the documentation.
     ///
     /// # Example
     /// ```
@@ -211,6 +230,7 @@ impl InstructionSpec {
             operands,
             factor: None,
             keys: &[],
+            state: None,
             result: ResultLength::Unknown,
             action: Action::Compute,
             effect,
@@ -248,6 +268,23 @@ impl InstructionSpec {
     #[must_use]
     pub const fn keys(mut self, keys: &'static [KeyUse]) -> Self {
         self.keys = keys;
+        self
+    }
+
+    /// With a state of the run that it uses. An instruction that writes the state may write no register.
+    ///
+    /// # Example
+    /// ```
+    /// # use ciphermill_program::*;
+    /// # static NUMBER: ObjectClass = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
+    /// static NOTE: InstructionSpec =
+    ///     InstructionSpec::new(Opcode(902), "note", &[Operand::read("n", &NUMBER)], "notes n for later")
+    ///         .state("the notes", Access::ReadWrite);
+    /// assert_eq!(NOTE.run_state().map(|state| state.name), Some("the notes"));
+    /// ```
+    #[must_use]
+    pub const fn state(mut self, name: &'static str, access: Access) -> Self {
+        self.state = Some(RunState { name, access });
         self
     }
 
@@ -290,6 +327,12 @@ impl InstructionSpec {
     #[must_use]
     pub const fn key_uses(&self) -> &'static [KeyUse] {
         self.keys
+    }
+
+    /// The state of the run that the instruction uses.
+    #[must_use]
+    pub const fn run_state(&self) -> Option<RunState> {
+        self.state
     }
 
     /// The rule for the length of the result.
@@ -347,12 +390,15 @@ impl InstructionSpec {
         };
         let count = |rule: fn(Access) -> bool| self.operands.iter().filter(|operand| rule(operand.access)).count();
         let (written, read) = (count(Access::writes), count(Access::reads));
+        let changes_state = self.state.is_some_and(|state| state.access.writes());
         match self.result {
             _ if !word(self.mnemonic) => Some("its mnemonic is not a word of lower-case letters and digits"),
             _ if !matches!((self.operands.len(), self.factor), (1, _) | (2, None)) => {
                 Some("it has neither one or two registers nor one register and a factor")
             }
-            _ if self.action == Action::Compute && written != 1 => Some("it does not write exactly one operand"),
+            _ if self.action == Action::Compute && written != 1 && !(written == 0 && changes_state) => {
+                Some("it does not write exactly one operand, or a state of the run")
+            }
             ResultLength::OfOperand(index) if index >= read => {
                 Some("its result has the length of an operand that it does not read")
             }

@@ -455,7 +455,7 @@ impl<'a> Machine<'a> {
                 let (pushed, length) = self.stack.pop().ok_or(Fault::StackUnderflow)?;
                 self.copy(target, pushed, length)?;
             }
-            (Action::Compute, Some(target), _) => self.compute(instruction, target, &lengths)?,
+            (Action::Compute, target, _) => self.compute(instruction, target, &lengths)?,
             _ => {}
         }
         self.estimate = self.estimate.saturating_add(self.environment.cost(instruction));
@@ -478,10 +478,15 @@ impl<'a> Machine<'a> {
     }
 
     /// The rules of an instruction that a handler carries out: one key, its objects stored, lengths that go together.
-    fn compute(&mut self, instruction: &Instruction, target: VrId, read: &[(VrId, Option<u64>)]) -> Result<(), Fault> {
-        let mut registers = instruction.registers();
-        if let (Some(left), Some(right)) = (registers.next(), registers.next()) {
-            same_key(left, right)?;
+    fn compute(
+        &mut self,
+        instruction: &Instruction,
+        target: Option<VrId>,
+        read: &[(VrId, Option<u64>)],
+    ) -> Result<(), Fault> {
+        let (first, second) = instruction.first_and_second();
+        if let Some(second) = second {
+            same_key(first, second)?;
         }
         let spec = instruction.spec();
         let length = match spec.result_length() {
@@ -490,9 +495,9 @@ impl<'a> Machine<'a> {
             ResultLength::Common => common_length(read)?,
         };
         for key in spec.key_uses() {
-            self.need_key(key.register(target.key_id), key.name)?;
+            self.need_key(key.register(first.key_id), key.name)?;
         }
-        self.written.insert(target, length);
+        self.written.extend(target.map(|target| (target, length)));
         Ok(())
     }
 

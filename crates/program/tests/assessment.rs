@@ -51,7 +51,8 @@ impl Knowledge for Texts {
             "bootstrap" => LogProbability::new(-10.0),
             _ => LogProbability::NEVER,
         };
-        Ok(Effect { facts: Facts::new(Text(format!("({name} {})", texts.join(" ")))), failure })
+        let facts = Facts::new(Text(format!("({name} {})", texts.join(" "))));
+        Ok(Effect { state: facts.clone(), facts, failure })
     }
 
     fn output(&self, _: VrId, facts: &Facts) -> Result<LogProbability, Refused> {

@@ -97,16 +97,18 @@ fn every_refusal_says_why() {
     assert_eq!(message(&prefix), "the reserved word of the prefix is 0x00000001, it must be 0");
 
     let opcode = |code| message(&one([code, 0, 3, 0], [0, 1, 0, 0]));
-    assert_eq!(opcode(8), "instruction 0: opcode 8 is unknown; this version defines 0 to 7, 16 and 32 to 36");
+    assert_eq!(opcode(8), "instruction 0: opcode 8 is unknown; this version defines 0 to 7, 16, 32 to 36 and 48 to 51");
     for code in [17, 31] {
-        let expected =
-            "is reserved for BFV, which this version does not define; this version defines 0 to 7, 16 and 32 to 36";
+        let expected = "is reserved for BFV, which this version does not define; this version defines 0 to 7, 16, 32 to 36 and 48 to 51";
         assert_eq!(opcode(code), format!("instruction 0: opcode {code} {expected}"));
     }
     for code in [37, 47] {
         assert!(opcode(code).contains(&format!("opcode {code} is reserved for Paillier")));
     }
-    for code in [15, 48, u16::MAX] {
+    for code in [52, 63] {
+        assert!(opcode(code).contains(&format!("opcode {code} is reserved for TFHE")));
+    }
+    for code in [15, 64, u16::MAX] {
         assert!(opcode(code).contains(&format!("opcode {code} is unknown")));
     }
 
@@ -120,7 +122,7 @@ fn every_refusal_says_why() {
 #[test]
 fn a_field_without_use_must_be_zero() {
     let message = |halves, words| decode(&sealed(&one(halves, words))).unwrap_err().to_string();
-    for opcode in (0..8).chain([16]).chain(32..=36) {
+    for opcode in (0..8).chain([16]).chain(32..=36).chain(48..=51) {
         let (halves, words) = ([opcode, 1, 3, 0], [0, 1, 0, 0]);
         assert_eq!(
             message(halves, words),

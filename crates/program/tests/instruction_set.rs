@@ -14,7 +14,9 @@ fn reads_and_writes_follow_the_papers_table() {
     let (a, b, tv) = (vr("3:0:1"), vr("4:0:2"), vr("1:0:0"));
     let (matrix, v) = (vr("6:0:0"), vr("7:0:1"));
     let (weights, p, q) = (vr("17:0:0"), vr("18:0:1"), vr("19:0:2"));
+    let (t, w, y) = (vr("32:0:0"), vr("33:0:1"), vr("34:0:2"));
     let two = |spec, a, b| Instruction::new(spec, Operands::Two(a, b)).unwrap();
+    let factor = |spec, n, v| Instruction::new(spec, Operands::Factor(n, v)).unwrap();
     let table = [
         (Instruction::ret(a), 0, vec![a], None, "return 3:0:1"),
         (Instruction::mov(a, b), 1, vec![b], Some(a), "mov 3:0:1, 4:0:2"),
@@ -23,19 +25,17 @@ fn reads_and_writes_follow_the_papers_table() {
         (two(&tfhe::BOOTSTRAP, tv, a), 4, vec![tv, a], Some(a), "bootstrap 1:0:0, 3:0:1"),
         (two(&tfhe::HOM_ADD, a, b), 5, vec![a, b], Some(a), "homadd 3:0:1, 4:0:2"),
         (two(&tfhe::HOM_SUB, a, b), 6, vec![a, b], Some(a), "homsub 3:0:1, 4:0:2"),
-        (
-            Instruction::new(&tfhe::HOM_INT_MULT, Operands::Factor(a, -3)).unwrap(),
-            7,
-            vec![a],
-            Some(a),
-            "homintmult 3:0:1, -3",
-        ),
+        (factor(&tfhe::HOM_INT_MULT, a, -3), 7, vec![a], Some(a), "homintmult 3:0:1, -3"),
         (two(&bfv::HMVP, matrix, v), 16, vec![matrix, v], Some(v), "hmvp 6:0:0, 7:0:1"),
         (two(&paillier::ADD, p, q), 32, vec![p, q], Some(p), "padd 18:0:1, 19:0:2"),
         (two(&paillier::SUBTRACT, p, q), 33, vec![p, q], Some(p), "psub 18:0:1, 19:0:2"),
         (two(&paillier::ADD_PLAIN, weights, p), 34, vec![weights, p], Some(p), "paddplain 17:0:0, 18:0:1"),
         (two(&paillier::SCALE, weights, p), 35, vec![weights, p], Some(p), "pscale 17:0:0, 18:0:1"),
         (two(&paillier::MAT_VEC, weights, p), 36, vec![weights, p], Some(p), "pmatvec 17:0:0, 18:0:1"),
+        (factor(&tfhe::SELECT, w, 3), 48, vec![w], None, "wselect 33:0:1, 3"),
+        (two(&tfhe::LOOK_UP, t, w), 49, vec![t], Some(w), "wlook 32:0:0, 33:0:1"),
+        (factor(&tfhe::SLICE, w, 513), 50, vec![w], Some(w), "wslice 33:0:1, 513"),
+        (two(&tfhe::CONCATENATE, w, y), 51, vec![w, y], Some(w), "wcat 33:0:1, 34:0:2"),
     ];
     assert_eq!(set().instructions().map(|spec| spec.opcode().0).collect::<Vec<_>>(), table.clone().map(|row| row.1));
     for (instruction, opcode, reads, writes, text) in table {
@@ -57,7 +57,12 @@ fn markdown() -> String {
     for spec in set().instructions() {
         let mut reads = names(spec, |access| access != Access::Write);
         reads.extend(spec.key_uses().iter().map(|key| format!("{} `{}:key:{}`", key.name, key.type_code, key.data_id)));
-        let (reads, writes) = (reads.join(", "), names(spec, |access| access != Access::Read).join(", "));
+        let mut writes = names(spec, |access| access != Access::Read);
+        if let Some(state) = spec.run_state() {
+            reads.extend((state.access == Access::Read).then(|| state.name.to_owned()));
+            writes.extend((state.access != Access::Read).then(|| state.name.to_owned()));
+        }
+        let (reads, writes) = (reads.join(", "), writes.join(", "));
         table += &format!("| {} | `{}` | {} | {reads} | {writes} |\n", spec.opcode(), spec.syntax(), spec.effect());
     }
     table
@@ -83,7 +88,7 @@ fn type_codes_fall_into_their_classes() {
     let class = |code| set().class(TypeCode(code)).to_string();
     let bfv = "of an unassigned BFV type (9 to 15)";
     let paillier = "of an unassigned Paillier type (20 to 31)";
-    let free = "of an unassigned type (from 32)";
+    let free = "of an unassigned type (from 35)";
     let tlwe = "a TLWE ciphertext (type 3 or 4)";
     assert_eq!([0, 1, 2].map(class), ["a program (type 0)", "a test vector (type 1)", "a key (type 2)"]);
     assert_eq!([3, 4].map(class), [tlwe, tlwe]);
@@ -91,7 +96,8 @@ fn type_codes_fall_into_their_classes() {
     assert_eq!([7, 8].map(class), ["an encrypted vector (type 7 or 8)"; 2]);
     assert_eq!([16, 17].map(class), ["a Paillier key (type 16)", "a matrix of public weights (type 17)"]);
     assert_eq!([18, 19].map(class), ["a Paillier vector (type 18 or 19)"; 2]);
-    assert_eq!([9, 15, 20, 31, 32, u16::MAX].map(class), [bfv, bfv, paillier, paillier, free, free]);
+    assert_eq!([32, 33].map(class), ["a table (type 32)", "a word (type 33 or 34)"]);
+    assert_eq!([9, 15, 20, 31, 35, u16::MAX].map(class), [bfv, bfv, paillier, paillier, free, free]);
 }
 
 static NUMBER: ObjectClass = ObjectClass::ciphertext("a number", TypeCode(100), TypeCode(101));
@@ -106,7 +112,7 @@ fn refusal(scheme: Scheme) -> InstructionSetError {
 
 fn with(spec: InstructionSpec) -> Scheme {
     let instructions: &'static [&'static InstructionSpec] = Box::leak(Box::new([&*Box::leak(Box::new(spec))]));
-    Scheme { name: "Numbers", classes: CLASSES, instructions, opcodes: 900..=909 }
+    Scheme { name: "Numbers", classes: CLASSES, instructions, opcodes: &[900..=909] }
 }
 
 #[test]
@@ -124,9 +130,9 @@ fn rows_that_do_not_go_together_are_refused() {
     assert!(message(spec(900, "plus").result(ResultLength::OfOperand(2))).contains("that it does not read"));
     const TWO_WRITTEN: &[Operand] = &[Operand::write("a", &NUMBER), Operand::read_write("b", &NUMBER)];
     let both = InstructionSpec::new(Opcode(900), "plus", TWO_WRITTEN, "");
-    assert!(message(both).contains("it does not write exactly one operand"));
+    assert!(message(both).contains("it does not write exactly one operand, or a state of the run"));
 
-    let opcodes = Scheme { opcodes: 5..=5, ..with(spec(5, "plus")) };
+    let opcodes = Scheme { opcodes: &[5..=5], ..with(spec(5, "plus")) };
     assert_eq!(refusal(opcodes).to_string(), "homadd and plus both have opcode 5; give each instruction its own");
     static OTHER: ObjectClass = ObjectClass::operand("a thing", TypeCode(4));
     static OTHERS: &[&ObjectClass] = &[&OTHER];

@@ -105,7 +105,8 @@ fn operands_of_the_wrong_type() {
         ("17:0:0", "a matrix of public weights (type 17)"),
         ("20:0:0", "of an unassigned Paillier type (20 to 31)"),
         ("31:0:0", "of an unassigned Paillier type (20 to 31)"),
-        ("32:0:0", "of an unassigned type (from 32)"),
+        ("32:0:0", "a table (type 32)"),
+        ("35:0:0", "of an unassigned type (from 35)"),
     ] {
         assert!(
             refusal(&format!("return {register}")).contains(&format!("{register} is {what}, the instruction needs"))
@@ -136,7 +137,7 @@ fn writing_to_programs_test_vectors_and_keys() {
             let message = refusal(&source);
             assert!(message.contains(&format!("{register} is a {what}")), "{message}");
             assert!(
-                message.ends_with("a program may write ciphertexts (types 3, 4, 7, 8, 18 and 19) only"),
+                message.ends_with("a program may write ciphertexts (types 3, 4, 7, 8, 18, 19, 33 and 34) only"),
                 "{message}"
             );
         }

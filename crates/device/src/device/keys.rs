@@ -232,10 +232,27 @@ impl Keys {
         self.budget.reserve(space, bytes, now.checked_add(self.budget.patience()).unwrap_or(now))
     }
 
+    /// Memory for the state of a run under a key. The run may wait for it, but not beyond its own end.
+    pub(super) fn set_aside_for(
+        &self,
+        space: SpaceId,
+        key: KeyId,
+        bytes: u64,
+        end: Instant,
+    ) -> Result<Reservation, RunError> {
+        let reserved = self.budget.reserve(space, bytes, self.until(end));
+        reserved.map_err(|source| RunError::KeyMemory { key, source })
+    }
+
     /// The moment until which a run may wait for memory.
     fn deadline(&self, asker: &Asker<'_>) -> Instant {
+        self.until(asker.end)
+    }
+
+    /// The end of the patience from now on, but not beyond `end`.
+    fn until(&self, end: Instant) -> Instant {
         let now = Instant::now();
-        now.checked_add(self.budget.patience()).map_or(asker.end, |patience| patience.min(asker.end))
+        now.checked_add(self.budget.patience()).map_or(end, |patience| patience.min(end))
     }
 
     /// Drops the shape, the key and its prepared operands, because one of the key's objects changed.

@@ -4,6 +4,7 @@
 //! writes to its own registers. When it ends, only its result remains. So runs cannot disturb each other or
 //! their operands, and need no lock on the space.
 
+mod compute;
 mod environment;
 mod knowledge;
 mod operands;
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     error::{DeviceError, RunError},
-    handler::{DEFAULT_LOG2_P_FAIL, HandlerError, Job, KeyShape, ObjectHandler, Residency},
+    handler::{DEFAULT_LOG2_P_FAIL, HandlerError, KeyShape, ObjectHandler, Residency},
     memory::MemoryError,
     metrics::{InstructionMetrics, count, count_time},
     store::{Owner, SpaceId, StoredObject},
@@ -26,6 +27,7 @@ use crate::{
 use ciphermill_program::{
     Action, Assessment, Facts, Instruction, KeyId, Program, Refusal, TypeCode, Verified, VrId, assess, verify,
 };
+use compute::State;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap, HashSet},
@@ -228,6 +230,8 @@ struct Run<'a> {
     sizes: RefCell<Sizes>,
     /// The facts of stored objects that were asked for.
     facts: RefCell<HashMap<VrId, Result<Facts, HandlerError>>>,
+    /// The states that its instructions share, by key.
+    states: HashMap<(TypeCode, KeyId), State>,
     /// Buffers of the instruction in work; kept to spare allocations.
     operands: Vec<Vec<u8>>,
     result: Vec<u8>,
@@ -269,6 +273,7 @@ impl<'a> Run<'a> {
             times: BTreeMap::new(),
             sizes: RefCell::default(),
             facts: RefCell::default(),
+            states: HashMap::new(),
             operands: Vec::new(),
             result: Vec::new(),
         };
@@ -393,24 +398,32 @@ impl<'a> Run<'a> {
     }
 
     fn steps(&mut self, program: &Program, assessment: &Assessment) -> Result<Vec<u8>, RunError> {
-        let instructions = program.instructions();
-        for (index, instruction) in instructions.iter().enumerate() {
+        let (instructions, mut index) = (program.instructions(), 0);
+        while let Some(instruction) = instructions.get(index) {
             self.in_time(index)?;
             let started = Instant::now();
-            let returned = self.step(index, instruction, assessment.result(index))?;
+            let count = self.joined(&instructions[index..]);
+            let returned = self.step(index, &instructions[index..index + count], assessment)?;
             let metrics = self.times.entry(instruction.mnemonic()).or_default();
-            metrics.count += 1;
+            metrics.count += count as u64;
             metrics.time += started.elapsed();
             if let Some(result) = returned {
                 return Ok(result);
             }
+            index += count;
         }
         // The verifier has seen a return; an empty program cannot be made.
         Err(RunError::NoOperand { register: self.trigger })
     }
 
-    /// Does one instruction; gives the result if it is a return.
-    fn step(&mut self, index: usize, instruction: &Instruction, facts: &Facts) -> Result<Option<Vec<u8>>, RunError> {
+    /// Does one instruction, or neighbours that the handler takes together; gives the result if it is a return.
+    fn step(
+        &mut self,
+        index: usize,
+        instructions: &[Instruction],
+        assessment: &Assessment,
+    ) -> Result<Option<Vec<u8>>, RunError> {
+        let instruction = &instructions[0];
         match instruction.action() {
             Action::Return => {
                 let mut result = Vec::new();
@@ -431,7 +444,7 @@ impl<'a> Run<'a> {
                 let value = self.stack.pop().ok_or(RunError::NoOperand { register: target })?;
                 self.registers.insert(target, value);
             }
-            Action::Compute => self.compute(index, instruction, facts)?,
+            Action::Compute => self.compute(index, instructions, assessment)?,
         }
         Ok(None)
     }
@@ -440,58 +453,6 @@ impl<'a> Run<'a> {
     fn operand(&mut self, instruction: &Instruction) -> Result<Value, RunError> {
         let register = instruction.reads().next().unwrap_or(self.trigger);
         self.load(register)
-    }
-
-    fn compute(&mut self, index: usize, instruction: &Instruction, facts: &Facts) -> Result<(), RunError> {
-        let Some(target) = instruction.writes() else { return Ok(()) };
-        let handler = &**self.handler(target)?;
-        let refuse = |source| RunError::Instruction { index, instruction: *instruction, source };
-        let key = match handler.needs_key(instruction) {
-            true => Some(self.key(target, handler)?),
-            false => None,
-        };
-        let values = instruction.reads().map(|id| self.load(id)).collect::<Result<Vec<_>, _>>()?;
-        let place = handler.prepares(instruction);
-        let operand = place.and_then(|place| Some((instruction.reads().nth(place)?, values.get(place)?)));
-        let prepared = match (operand, &key) {
-            (Some(operand), Some(key)) => {
-                // Loading the key and preparing a large matrix take long, and the instruction itself comes on top.
-                self.in_time(index)?;
-                let prepared =
-                    self.prepared((target, key.as_ref()), handler, operand).map_err(|refused| match refused {
-                        Refused::Run(error) => error,
-                        Refused::Instruction(source) => refuse(source),
-                    })?;
-                self.in_time(index)?;
-                Some(prepared)
-            }
-            _ => None,
-        };
-        // Real main memory would have to hold the operands together; the bound is kept, so that it can be relied on.
-        self.inner.memory.check_working_set(values.iter().map(Value::paged_bytes))?;
-        let mut buffers = std::mem::take(&mut self.operands);
-        let mut result = std::mem::take(&mut self.result);
-        if buffers.len() < values.len() {
-            buffers.resize_with(values.len(), Vec::new);
-        }
-        for (index, (value, buffer)) in values.iter().zip(&mut buffers).enumerate() {
-            match place {
-                Some(place) if place == index && prepared.is_some() => buffer.clear(),
-                _ => self.read_into(value, buffer)?,
-            }
-        }
-        let used = values.len();
-        // Held on, the target would count as shared and could not be written in place.
-        drop(values);
-        result.clear();
-        let operands: Vec<&[u8]> = buffers[..used].iter().map(Vec::as_slice).collect();
-        let (key, prepared) = (key.as_ref().map(|key| key.value()), prepared.as_ref().map(Use::value));
-        let shape = self.shape(target);
-        let job = Job { instruction, operands: &operands, key, prepared, shape, facts };
-        handler.execute(&job, &mut result).map_err(refuse)?;
-        self.write(target, &result)?;
-        (self.operands, self.result) = (buffers, result);
-        Ok(())
     }
 
     /// Puts new content into a register of the run.

@@ -76,7 +76,7 @@ pub static SCHEME: Scheme = Scheme {
     name: "BFV",
     classes: &[&GALOIS_KEY, &PLAIN_MATRIX, &VECTOR, &RESERVED],
     instructions: &[&HMVP],
-    opcodes: 16..=31,
+    opcodes: &[16..=31],
 };
 
 pub(super) static TYPES: [TypeDescriptor; 4] = [
@@ -466,7 +466,7 @@ impl ObjectHandler for BfvHandler {
                 let failure = matrix
                     .get()
                     .map_or(LogProbability::UNKNOWN, |planned: &Planned| LogProbability::new(planned.log2_failure));
-                Ok(Effect { facts: Facts::NONE, failure })
+                Ok(Effect { failure, ..Effect::default() })
             }
             _ => Ok(Effect::default()),
         }

@@ -117,7 +117,7 @@ pub static SCHEME: Scheme = Scheme {
     name: "Paillier",
     classes: &[&KEY_CLASS, &WEIGHTS_CLASS, &VECTOR, &RESERVED],
     instructions: &[&ADD, &SUBTRACT, &ADD_PLAIN, &SCALE, &MAT_VEC],
-    opcodes: 32..=47,
+    opcodes: &[32..=47],
 };
 
 pub(super) static TYPES: [TypeDescriptor; 4] = [
@@ -447,7 +447,7 @@ impl ObjectHandler for PaillierHandler {
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {
-        SCHEME.opcodes.contains(&instruction.opcode().0)
+        SCHEME.has_opcode(instruction.opcode())
     }
 
     fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration {

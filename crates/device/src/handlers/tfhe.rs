@@ -1,11 +1,13 @@
 //! TFHE: test vectors, server keys, LWE ciphertexts, and the paper's four arithmetic instructions.
 //!
 //! Objects are the sealed byte forms of `ciphermill-tfhe`. A Key ID has two parts, the bootstrapping key (data id 1) and the
-//! key-switching key (data id 2), of one key set. Ciphertexts under the small and the big key are both accepted; an
+//! key-switching key (data id 2), of one key set; words need the conversion key (data id 3) as well. Ciphertexts under the small and the big key are both accepted; an
 //! instruction computes on operands of one kind.
 
 mod transfer;
+mod words;
 
+use std::any::Any;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +20,10 @@ use ciphermill_program::{
 use ciphermill_tfhe::server_key::{KeyHeader, MAX_KEY_LEN, validate_key};
 use ciphermill_tfhe::{
     Ciphertext, KeyKind, KeyOrder, KeyPartError, KeyPartId, KeyTag, ParameterError, ParameterSet, PreparedKey,
-    SecurityPolicy, Table, TestVector, TfheEngine, TfheError,
+    SecurityPolicy, SelectorFile, Table, TestVector, TfheEngine, TfheError,
 };
 use ciphermill_wire::WireError;
+pub use words::{CONCATENATE, CONVERSION_KEY, LOOK_UP, SELECT, SLICE, TABLE, WORD_COR, WORD_COW, conversion_key};
 
 use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
 use crate::handler::{
@@ -41,9 +44,6 @@ pub const TLWE_COW: TypeCode = TypeCode(4);
 pub const BOOTSTRAPPING_KEY: DataId = DataId(1);
 /// The data id of the (public functional) key-switching key.
 pub const KEY_SWITCHING_KEY: DataId = DataId(2);
-/// The data id of the private-functional key-switching key.
-pub const PRIVATE_KEY_SWITCHING_KEY: DataId = DataId(3);
-
 /// The register of the bootstrapping key of `key_id`.
 ///
 /// # Example
@@ -70,7 +70,7 @@ pub const fn key_switching_key(key_id: KeyId) -> VrId {
     VrId::new(KEY, key_id, KEY_SWITCHING_KEY)
 }
 
-/// The opcodes of TFHE's instructions, which are the paper's.
+/// The opcodes of TFHE's instructions: the paper's, and those of words.
 pub mod opcode {
     use ciphermill_program::Opcode;
 
@@ -82,6 +82,14 @@ pub mod opcode {
     pub const HOM_SUB: Opcode = Opcode(6);
     /// `homintmult n, v`
     pub const HOM_INT_MULT: Opcode = Opcode(7);
+    /// `wselect n, v`
+    pub const SELECT: Opcode = Opcode(48);
+    /// `wlook t, n`
+    pub const LOOK_UP: Opcode = Opcode(49);
+    /// `wslice n, v`
+    pub const SLICE: Opcode = Opcode(50);
+    /// `wcat n1, n2`
+    pub const CONCATENATE: Opcode = Opcode(51);
 }
 
 static TEST_VECTOR: ObjectClass = ObjectClass::operand("a test vector", TV).with_default_name("tv");
@@ -133,12 +141,21 @@ pub static HOM_INT_MULT: InstructionSpec = InstructionSpec::new(
 /// TFHE's part of the instruction set.
 pub static SCHEME: Scheme = Scheme {
     name: "TFHE",
-    classes: &[&TEST_VECTOR, &SERVER_KEY, &TLWE],
-    instructions: &[&BOOTSTRAP, &HOM_ADD, &HOM_SUB, &HOM_INT_MULT],
-    opcodes: 4..=7,
+    classes: &[&TEST_VECTOR, &SERVER_KEY, &TLWE, &words::TABLES, &words::WORDS],
+    instructions: &[
+        &BOOTSTRAP,
+        &HOM_ADD,
+        &HOM_SUB,
+        &HOM_INT_MULT,
+        &words::SELECT,
+        &words::LOOK_UP,
+        &words::SLICE,
+        &words::CONCATENATE,
+    ],
+    opcodes: &[4..=7, 48..=63],
 };
 
-pub(super) static TYPES: [TypeDescriptor; 4] = [
+pub(super) static TYPES: [TypeDescriptor; 7] = [
     TypeDescriptor { code: TV, name: "test vector", residency: Residency::Persistent, role: Role::TestVector },
     TypeDescriptor { code: KEY, name: "TFHE server key", residency: Residency::Persistent, role: Role::Key },
     TypeDescriptor {
@@ -153,6 +170,9 @@ pub(super) static TYPES: [TypeDescriptor; 4] = [
         residency: Residency::Paged,
         role: Role::Value(Trigger::OnWrite),
     },
+    words::TYPES[0],
+    words::TYPES[1],
+    words::TYPES[2],
 ];
 
 /// Nanoseconds per butterfly-sized step of a bootstrap before any of the key has been timed: slow on purpose, so that a
@@ -169,7 +189,7 @@ pub type LoadProgress = Arc<dyn Fn(u64, u64) + Send + Sync>;
 #[doc = include_str!("../example.txt")]
 /// let handler = tfhe::TfheHandler::new(Arc::new(CpuEngine::new(Backend::Fft)), SecurityPolicy::Require128Bits);
 /// let device = Device::open(DeviceConfig::in_memory(), vec![Arc::new(handler)])?;
-/// assert_eq!(device.types().len(), 5);
+/// assert_eq!(device.types().len(), 8);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct TfheHandler {
@@ -192,6 +212,8 @@ struct Shape {
     /// Bits of an f64: the mean time of this key's bootstraps, in nanoseconds per step of [`bootstrap_steps`]. So programs
     /// of other keys and spaces do not change its estimates.
     ns_per_step: AtomicU64,
+    /// The measured times of words.
+    words: words::Times,
 }
 
 impl Shape {
@@ -275,12 +297,20 @@ fn bootstrap_steps(parameters: &ParameterSet) -> f64 {
     transforms as f64 * size.get() as f64 * f64::from(size.log2())
 }
 
+/// Whether objects of the type are tables or words.
+fn is_of_words(code: TypeCode) -> bool {
+    code == words::TABLE || words::is_word(code)
+}
+
 fn key_kind(id: VrId) -> Result<KeyKind, HandlerError> {
     match id.data_id {
         BOOTSTRAPPING_KEY => Ok(KeyKind::Bootstrap),
         KEY_SWITCHING_KEY => Ok(KeyKind::Keyswitch),
+        CONVERSION_KEY => Ok(KeyKind::Conversion),
         other => {
-            let what = format!("no TFHE key has data id {other}; 1 is the bootstrapping key, 2 the key-switching key");
+            let what = format!(
+                "no TFHE key has data id {other}; 1 is the bootstrapping key, 2 the key-switching key, 3 the conversion key"
+            );
             Err(HandlerError::Invalid { id, what })
         }
     }
@@ -319,7 +349,9 @@ impl ObjectHandler for TfheHandler {
     fn describe_key(&self, id: VrId, _size: u64, head: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
         let (_, header, parameters) = KeyHeader::open(key_kind(id)?, head, self.policy).map_err(|e| invalid(id, e))?;
         let ns_per_step = AtomicU64::new(INITIAL_NS_PER_STEP.to_bits());
-        Ok(Arc::new(Shape { parameters, tag: header.tag(), ns_per_step }))
+        // A digit needs a rotation, and about a third of its work afterwards.
+        let words = words::Times::new(1.5 * INITIAL_NS_PER_STEP * bootstrap_steps(&parameters));
+        Ok(Arc::new(Shape { parameters, tag: header.tag(), ns_per_step, words }))
     }
 
     fn check_size(&self, id: VrId, size: u64, shape: Option<&dyn KeyShape>) -> Result<(), HandlerError> {
@@ -328,6 +360,9 @@ impl ObjectHandler for TfheHandler {
             key_kind(id)?;
             let range = 1..=MAX_KEY_LEN;
             return if range.contains(&size) { Ok(()) } else { Err(wrong(format!("1 to {MAX_KEY_LEN}"))) };
+        }
+        if is_of_words(id.type_code) {
+            return words::check_size(id, size, downcast::<Shape>(shape).map(|shape| &shape.parameters));
         }
         let Some(shape) = downcast::<Shape>(shape) else {
             // Without a key, the largest objects of any admissible set bound what may arrive.
@@ -381,6 +416,9 @@ impl ObjectHandler for TfheHandler {
             return Ok(());
         }
         let bytes = read_whole(id, size, content)?;
+        if is_of_words(id.type_code) {
+            return words::validate(id, &bytes, shape.map(|shape| (&shape.parameters, shape.tag)));
+        }
         if id.type_code == TV {
             let vector = TestVector::from_bytes(&bytes).map_err(|e| invalid(id, e))?;
             if let Some(shape) = shape {
@@ -414,6 +452,7 @@ impl ObjectHandler for TfheHandler {
                 let what = match part {
                     KeyPartId::BOOTSTRAP => "the bootstrapping key",
                     KeyPartId::KEYSWITCH => "the key-switching key",
+                    KeyPartId::CONVERSION => "the conversion key",
                     _ => "the key part",
                 };
                 Err(HandlerError::KeyIncomplete { key: key_id, missing: format!("{what} {}", id(part)) })
@@ -426,10 +465,25 @@ impl ObjectHandler for TfheHandler {
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {
-        instruction.opcode() == opcode::BOOTSTRAP
+        matches!(instruction.opcode(), opcode::BOOTSTRAP | opcode::SELECT | opcode::LOOK_UP)
     }
 
-    fn estimate(&self, instruction: &Instruction, _operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration {
+    fn prepares(&self, instruction: &Instruction) -> Option<usize> {
+        (instruction.opcode() == opcode::LOOK_UP).then_some(0)
+    }
+
+    fn prepare_bytes(&self, _id: VrId, operand: &[u8], _key: &dyn KeyContext) -> Result<u64, HandlerError> {
+        Ok(words::prepare_bytes(operand))
+    }
+
+    fn prepare(&self, id: VrId, operand: &[u8], _key: &dyn KeyContext) -> Result<Arc<dyn KeyContext>, HandlerError> {
+        words::prepare(id, operand)
+    }
+
+    fn estimate(&self, instruction: &Instruction, operands: &[Option<u64>], shape: Option<&dyn KeyShape>) -> Duration {
+        if let Some(time) = words::estimate(instruction, operands, downcast(shape)) {
+            return time;
+        }
         let nanoseconds = match (instruction.opcode(), downcast::<Shape>(shape)) {
             (opcode::BOOTSTRAP, Some(shape)) => shape.expected_bootstrap(),
             // A pass over a ciphertext with its checksums, a nanosecond a byte.
@@ -439,9 +493,19 @@ impl ObjectHandler for TfheHandler {
         Duration::from_nanos(nanoseconds as u64)
     }
 
+    fn result_size(
+        &self,
+        instruction: &Instruction,
+        operands: &[Option<u64>],
+        shape: Option<&dyn KeyShape>,
+    ) -> Option<u64> {
+        words::result_size(instruction, operands, &downcast::<Shape>(shape)?.parameters)
+    }
+
     fn facts(&self, id: VrId, size: u64, content: &mut dyn Read) -> Result<Facts, HandlerError> {
         let bytes = read_whole(id, size, content)?;
-        transfer::facts(id, &bytes).map_err(|e| operand_error(id, &e))
+        let facts = if is_of_words(id.type_code) { words::facts(id, &bytes) } else { transfer::facts(id, &bytes) };
+        facts.map_err(|e| operand_error(id, &e))
     }
 
     fn newest_size(&self, facts: &Facts, size: u64) -> u64 {
@@ -454,10 +518,15 @@ impl ObjectHandler for TfheHandler {
         operands: &[Facts],
         premises: Premises<'_>,
     ) -> Result<Effect, HandlerError> {
-        transfer::Rules::new(premises).effect(instruction, operands)
+        let parameters = downcast::<Shape>(premises.shape).map(|shape| &shape.parameters);
+        let of_words = words::effect(instruction, operands, parameters);
+        of_words.unwrap_or_else(|| transfer::Rules::new(premises).effect(instruction, operands))
     }
 
     fn output_failure(&self, id: VrId, facts: &Facts, premises: Premises<'_>) -> Result<LogProbability, HandlerError> {
+        if words::is_word(id.type_code) {
+            return Ok(words::output(facts, downcast::<Shape>(premises.shape).map(|shape| &shape.parameters)));
+        }
         transfer::Rules::new(premises).output(id, facts)
     }
 
@@ -465,7 +534,32 @@ impl ObjectHandler for TfheHandler {
         downcast::<Shape>(shape).map_or(DEFAULT_LOG2_P_FAIL, |shape| shape.parameters.log2_p_fail_limit())
     }
 
+    fn new_state(&self) -> Box<dyn Any + Send> {
+        Box::new(SelectorFile::new())
+    }
+
+    fn state_bytes(&self, key: &dyn KeyContext) -> u64 {
+        (key as &dyn Any).downcast_ref::<Loaded>().map_or(0, |key| words::state_bytes(key.0.parameters()))
+    }
+
+    fn joined(&self, instructions: &[Instruction], sizes: &[u64]) -> usize {
+        words::joined(instructions, sizes)
+    }
+
+    fn execute_on_state(
+        &self,
+        jobs: &[Job<'_>],
+        state: &mut (dyn Any + Send),
+        result: &mut Vec<u8>,
+    ) -> Result<(), HandlerError> {
+        words::execute_on_state(jobs, state, result)
+    }
+
     fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {
+        if let Some(word) = words::execute(job) {
+            result.extend_from_slice(&word?);
+            return Ok(());
+        }
         let &Job { instruction, operands, key, shape, .. } = job;
         let value = match (instruction.opcode(), instruction.operands(), operands) {
             (opcode::BOOTSTRAP, Operands::Two(tv, n), [vector, input]) => {

@@ -23,7 +23,7 @@ static MAXIMUM: InstructionSpec = InstructionSpec::new(
     "n1 ← the greatest byte of n2, repeated",
 )
 .result(ResultLength::OfOperand(0));
-static SCHEME: Scheme = Scheme { name: "Bytes", classes: &[&BYTES], instructions: &[&MAXIMUM], opcodes: 900..=909 };
+static SCHEME: Scheme = Scheme { name: "Bytes", classes: &[&BYTES], instructions: &[&MAXIMUM], opcodes: &[900..=909] };
 
 const TYPES: [TypeDescriptor; 2] = [
     TypeDescriptor {
@@ -86,7 +86,7 @@ impl ObjectHandler for Bytes {
     }
 
     fn effect(&self, _: &Instruction, _: &[Facts], _: Premises<'_>) -> Result<Effect, HandlerError> {
-        Ok(Effect { facts: Facts::NONE, failure: self.0 })
+        Ok(Effect { failure: self.0, ..Effect::default() })
     }
 
     fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {

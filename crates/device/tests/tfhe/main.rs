@@ -10,3 +10,4 @@ mod programs;
 mod state;
 #[path = "../support/tfhe.rs"]
 mod support;
+mod words;

@@ -206,7 +206,7 @@ fn objects_of_another_key_set() {
 fn registers_that_keys_do_not_have() {
     let mut f = Fixture::in_memory();
     let bootstrap = f.keys.bootstrap.clone();
-    for id in ["2:0:0", "2:0:3", "2:9:4294967295"] {
+    for id in ["2:0:0", "2:0:4", "2:9:4294967295"] {
         let error = f.refuses(&["no TFHE key has data id"], write(register(id), &bootstrap));
         assert!(is_invalid(&error), "{error}");
     }
@@ -217,6 +217,7 @@ fn registers_that_keys_do_not_have() {
     for (id, given, expected) in [
         (handlers::tfhe::bootstrapping_key(KEY), "0x0207", "0x0205"),
         (handlers::tfhe::key_switching_key(KEY), "0x0207", "0x0206"),
+        (handlers::tfhe::conversion_key(KEY), "0x0207", "0x0208"),
     ] {
         let error = f.refuses(&[given, expected], write(id, &secrets));
         assert!(is_invalid(&error), "{error}");

@@ -54,7 +54,8 @@ impl Knowledge for Run<'_> {
     }
 
     fn effect(&self, instruction: &Instruction, operands: &[Facts]) -> Result<Effect, HandlerError> {
-        let handled = instruction.writes().and_then(|id| Some((id, self.inner.registry.handler(id.type_code)?)));
+        let target = instruction.writes().or_else(|| instruction.reads().next());
+        let handled = target.and_then(|id| Some((id, self.inner.registry.handler(id.type_code)?)));
         let Some((target, handler)) = handled else { return Ok(Effect::default()) };
         handler.effect(instruction, operands, self.premises(target))
     }

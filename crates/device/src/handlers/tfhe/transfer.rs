@@ -108,7 +108,7 @@ impl<'a> Rules<'a> {
 
     /// The facts of the result, and the probability that a bootstrap looks up another message.
     pub(super) fn effect(&self, instruction: &Instruction, operands: &[Facts]) -> Result<Effect, HandlerError> {
-        let exact = |known: Known| Effect { facts: Facts::new(known), failure: LogProbability::NEVER };
+        let exact = |known: Known| Effect { facts: Facts::new(known), ..Effect::default() };
         match (instruction.opcode(), instruction.operands(), operands) {
             (opcode::BOOTSTRAP, Operands::Two(tv, n), [table, input]) => {
                 self.bootstrap((tv, table.get()), (n, self.known(input)))
@@ -192,7 +192,8 @@ impl<'a> Rules<'a> {
         // Equal operands and tables give equal words.
         let name = NoiseName::of(&(tabulated.map(|tabulated| tabulated.name), noise.name()));
         let noise = parameters.bootstrapped_noise(name, choice);
-        Ok(Effect { facts: Facts::new(Known { range: result.range(), noise, choice }), failure })
+        let facts = Facts::new(Known { range: result.range(), noise, choice });
+        Ok(Effect { facts, failure, ..Effect::default() })
     }
 }
 

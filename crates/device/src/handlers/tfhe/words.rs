@@ -1,0 +1,466 @@
+//! Words and tables: their types, their instructions, and what holds of their contents.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ciphermill_program::{
+    Access, DataId, Effect, Fact, Facts, Instruction, InstructionSpec, KeyId, KeyUse, LogProbability, ObjectClass,
+    Operand, Operands, TypeCode, VrId,
+};
+use ciphermill_tfhe::engine::{Job as EngineJob, LookUpJob, Output, SelectJob};
+use ciphermill_tfhe::noise::{fresh_variance, word::WordNoise};
+use ciphermill_tfhe::word::{MAX_DIGITS, MAX_POSITIONS};
+use ciphermill_tfhe::{KeyOrder, KeyTag, ParameterSet, SelectorFile, TfheError, word};
+
+use super::{KEY, Loaded, Shape, opcode};
+use crate::cost::{BySize, Rate};
+use crate::handler::{HandlerError, Job, KeyContext, Residency, Role, Trigger, TypeDescriptor};
+use crate::handlers::{downcast, invalid, loaded, operand_error};
+
+/// A table: a function of words, which the device sees.
+pub const TABLE: TypeCode = TypeCode(32);
+/// A word of encrypted digits; reading it runs the program (compute-on-read).
+pub const WORD_COR: TypeCode = TypeCode(33);
+/// A word of encrypted digits; writing it runs the program (compute-on-write).
+pub const WORD_COW: TypeCode = TypeCode(34);
+
+/// The data id of the conversion key. It is the paper's slot of the private functional key-switching key, which no instruction
+/// here needs.
+pub const CONVERSION_KEY: DataId = DataId(3);
+
+/// The register of the conversion key of `key_id`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../../example.txt")]
+/// assert_eq!(tfhe::conversion_key(KeyId(1)).to_string(), "2:1:3");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub const fn conversion_key(key_id: KeyId) -> VrId {
+    VrId::new(KEY, key_id, CONVERSION_KEY)
+}
+
+/// Most bytes of a stored table.
+const MAX_TABLE_BYTES: u64 = (4 << 20) + 256;
+/// Most bytes of a stored word of any admissible set.
+const MAX_WORD_BYTES: u64 = (2 << 20) + 256;
+
+pub(super) static TABLES: ObjectClass = ObjectClass::operand("a table", TABLE);
+pub(super) static WORDS: ObjectClass = ObjectClass::ciphertext("a word", WORD_COR, WORD_COW);
+
+/// The selectors of a run, by position.
+const SELECTOR_FILE: &str = "the selector file";
+
+const KEYS: &[KeyUse] = &[
+    KeyUse { name: "bootstrapping key", type_code: KEY, data_id: super::BOOTSTRAPPING_KEY },
+    KeyUse { name: "key-switching key", type_code: KEY, data_id: super::KEY_SWITCHING_KEY },
+    KeyUse { name: "conversion key", type_code: KEY, data_id: CONVERSION_KEY },
+];
+
+/// The selectors of a word's digits.
+pub static SELECT: InstructionSpec = InstructionSpec::new(
+    opcode::SELECT,
+    "wselect",
+    &[Operand::read("n", &WORDS)],
+    "selectors from position v on ← digits of n; neighbours run as one batch",
+)
+.factor("v")
+.keys(KEYS)
+.state(SELECTOR_FILE, Access::ReadWrite);
+
+/// A table of the selected digits.
+pub static LOOK_UP: InstructionSpec = InstructionSpec::new(
+    opcode::LOOK_UP,
+    "wlook",
+    &[Operand::read("t", &TABLES), Operand::write("n", &WORDS)],
+    "n ← the entry of table t at the selectors that t names",
+)
+.keys(KEYS)
+.state(SELECTOR_FILE, Access::Read);
+
+/// Some digits of a word.
+pub static SLICE: InstructionSpec = InstructionSpec::new(
+    opcode::SLICE,
+    "wslice",
+    &[Operand::read_write("n", &WORDS)],
+    "n ← c digits of n from digit f on, v = 256 · c + f",
+)
+.factor("v");
+
+/// The digits of two words.
+pub static CONCATENATE: InstructionSpec = InstructionSpec::new(
+    opcode::CONCATENATE,
+    "wcat",
+    &[Operand::read_write("n1", &WORDS), Operand::read("n2", &WORDS)],
+    "n1 ← the digits of n1, then those of n2",
+);
+
+pub(super) const TYPES: [TypeDescriptor; 3] = [
+    TypeDescriptor { code: TABLE, name: "table", residency: Residency::Persistent, role: Role::TestVector },
+    TypeDescriptor {
+        code: WORD_COR,
+        name: "word, compute-on-read",
+        residency: Residency::Paged,
+        role: Role::Value(Trigger::OnRead),
+    },
+    TypeDescriptor {
+        code: WORD_COW,
+        name: "word, compute-on-write",
+        residency: Residency::Paged,
+        role: Role::Value(Trigger::OnWrite),
+    },
+];
+
+pub(super) fn is_word(code: TypeCode) -> bool {
+    code == WORD_COR || code == WORD_COW
+}
+
+/// The measured times of words under one key.
+#[derive(Debug)]
+pub(super) struct Times {
+    /// By digit.
+    select: Rate,
+    /// By bytes of the table.
+    look_up: BySize,
+}
+
+/// The time of a look-up before any was timed: that of 20 input bits.
+const INITIAL_LOOK_UP_NS: f64 = 100e6;
+
+impl Times {
+    /// `digit_ns`: the expected time of a selection before any was timed.
+    pub(super) fn new(digit_ns: f64) -> Self {
+        Self { select: Rate::new(digit_ns, 8.0 * digit_ns), look_up: BySize::new(INITIAL_LOOK_UP_NS, 1 << 20) }
+    }
+}
+
+/// A loaded table, and its bytes when stored.
+struct Tabulated {
+    table: word::Table,
+    stored: u64,
+}
+
+impl KeyContext for Tabulated {
+    fn memory_bytes(&self) -> u64 {
+        table_bytes(&self.table)
+    }
+}
+
+/// Memory of a table: entries of 4 bytes, or nodes of 12.
+fn table_bytes(table: &word::Table) -> u64 {
+    let len = match table {
+        word::Table::Dense(table) => 4 * table.entries().len(),
+        word::Table::Diagram(diagram) => 16 * diagram.nodes().len() + 16 * diagram.outputs().len(),
+    };
+    len as u64 + 256
+}
+
+/// Reads a table in the form that instructions use.
+pub(super) fn prepare(id: VrId, operand: &[u8]) -> Result<Arc<dyn KeyContext>, HandlerError> {
+    let table = word::Table::from_bytes(operand).map_err(|e| operand_error(id, &e))?;
+    Ok(Arc::new(Tabulated { table, stored: operand.len() as u64 }))
+}
+
+/// The most memory that reading a table takes: its entries have one to four bytes when stored, and four when read.
+pub(super) fn prepare_bytes(operand: &[u8]) -> u64 {
+    6 * operand.len() as u64 + 1024
+}
+
+/// Checks the size of a table or a word.
+pub(super) fn check_size(id: VrId, size: u64, parameters: Option<&ParameterSet>) -> Result<(), HandlerError> {
+    let wrong = |expected: String| Err(HandlerError::WrongSize { id, given: size, expected });
+    let max = if id.type_code == TABLE { MAX_TABLE_BYTES } else { MAX_WORD_BYTES };
+    match parameters.filter(|_| id.type_code != TABLE) {
+        _ if !(1..=max).contains(&size) => wrong(format!("1 to {max}")),
+        Some(parameters) if digits_of(parameters, size).is_none() => {
+            let [one, two] = [1, 2].map(|digits| parameters.sealed_word_len(digits));
+            wrong(format!("{one}, and {} more for each digit up to {MAX_DIGITS}", two - one))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The digits of a stored word of this size.
+fn digits_of(parameters: &ParameterSet, size: u64) -> Option<usize> {
+    let [one, two] = [1, 2].map(|digits| parameters.sealed_word_len(digits));
+    let more = size.checked_sub(one)?;
+    let digits = 1 + (more / (two - one)) as usize;
+    (more.is_multiple_of(two - one) && digits <= MAX_DIGITS).then_some(digits)
+}
+
+/// Judges the content of a table or a word.
+pub(super) fn validate(id: VrId, bytes: &[u8], key: Option<(&ParameterSet, KeyTag)>) -> Result<(), HandlerError> {
+    if id.type_code == TABLE {
+        return word::Table::from_bytes(bytes).map(drop).map_err(|e| invalid(id, e));
+    }
+    let word = word::Word::from_bytes(bytes).map_err(|e| invalid(id, e))?;
+    key.map_or(Ok(()), |(parameters, tag)| word.check(parameters, tag).map_err(|e| invalid(id, e)))
+}
+
+/// What is known of a word.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    digits: usize,
+    variance: f64,
+}
+
+impl Fact for Known {
+    fn memory_bytes(&self) -> u64 {
+        size_of::<Self>() as u64
+    }
+}
+
+/// What is known of a table.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    /// A bit for each position that it reads.
+    positions: u64,
+    outputs: usize,
+    depth: usize,
+}
+
+impl Fact for Head {
+    fn memory_bytes(&self) -> u64 {
+        size_of::<Self>() as u64
+    }
+}
+
+/// The filled positions of the selector file, a bit for each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Filled(u64);
+
+impl Fact for Filled {
+    fn memory_bytes(&self) -> u64 {
+        size_of::<Self>() as u64
+    }
+}
+
+/// The facts of a table or a word.
+pub(super) fn facts(id: VrId, bytes: &[u8]) -> Result<Facts, TfheError> {
+    if id.type_code == TABLE {
+        let table = word::Table::from_bytes(bytes)?;
+        let positions = table.selectors().into_iter().fold(0, |mask, id| mask | 1 << id.position);
+        return Ok(Facts::new(Head { positions, outputs: table.output_digits(), depth: table.depth() }));
+    }
+    let word = word::Word::from_bytes(bytes)?;
+    Ok(Facts::new(Known { digits: word.digits().len(), variance: word.variance() }))
+}
+
+/// The variance that a result states.
+fn variance(facts: &Facts) -> f64 {
+    facts.get::<Known>().map_or(f64::INFINITY, |known| known.variance)
+}
+
+/// A factor as a position or a slice.
+fn unsigned(id: VrId, factor: i32, what: &str) -> Result<usize, HandlerError> {
+    let wrong = |_| HandlerError::Operand { id, what: format!("{what} is {factor}; use 0 or more") };
+    usize::try_from(factor).map_err(wrong)
+}
+
+/// The positions from `first` on of `digits` digits, a bit for each.
+fn positions(id: VrId, first: i32, digits: usize) -> Result<u64, HandlerError> {
+    let first = unsigned(id, first, "the position")?;
+    let end = first.saturating_add(digits);
+    if end > MAX_POSITIONS {
+        let what = format!("{digits} digits at position {first} end at {end}; the selector file has {MAX_POSITIONS}");
+        return Err(HandlerError::Operand { id, what });
+    }
+    Ok((u64::MAX >> (64 - digits)) << first)
+}
+
+/// The digits of a slice.
+fn slice(id: VrId, factor: i32, digits: usize) -> Result<std::ops::Range<usize>, HandlerError> {
+    let factor = unsigned(id, factor, "the slice")?;
+    let (first, count) = (factor % 256, factor / 256);
+    if count == 0 || first + count > digits {
+        let what = format!("{count} digits from digit {first} on of a word of {digits} digits");
+        return Err(HandlerError::Operand { id, what });
+    }
+    Ok(first..first + count)
+}
+
+/// The probability that one of some digits goes wrong.
+fn any_of(digits: usize, log2_p: f64) -> LogProbability {
+    LogProbability::new((digits as f64).log2() + log2_p)
+}
+
+/// The knowledge about a word. One from outside has at least the variance of a fresh encryption.
+fn known(facts: &Facts, parameters: Option<&ParameterSet>) -> Known {
+    let fresh = parameters.map_or(0.0, |parameters| fresh_variance(parameters, KeyOrder::Small));
+    match facts.get::<Known>() {
+        Some(known) => Known { variance: known.variance.max(fresh), ..*known },
+        None => Known { digits: 1, variance: f64::INFINITY },
+    }
+}
+
+/// The transfer function of an instruction of words; `None` for another one.
+pub(super) fn effect(
+    instruction: &Instruction,
+    operands: &[Facts],
+    parameters: Option<&ParameterSet>,
+) -> Option<Result<Effect, HandlerError>> {
+    let noise = parameters.and_then(|parameters| WordNoise::new(parameters));
+    let exact = |known: Known| Effect { facts: Facts::new(known), ..Effect::default() };
+    Some(match (instruction.opcode(), instruction.operands(), operands) {
+        (opcode::SELECT, Operands::Factor(n, first), [word, state]) => {
+            let Known { digits, variance } = known(word, parameters);
+            positions(n, first, digits).map(|new| {
+                let Filled(filled) = state.get().copied().unwrap_or_default();
+                let failure = noise.map_or(LogProbability::UNKNOWN, |n| any_of(digits, n.log2_p_digit(variance)));
+                Effect { facts: Facts::NONE, failure, state: Facts::new(Filled(filled | new)) }
+            })
+        }
+        (opcode::LOOK_UP, Operands::Two(t, _), [table, state]) => {
+            let Filled(filled) = state.get().copied().unwrap_or_default();
+            let Some(&Head { positions, outputs, depth }) = table.get() else {
+                return Some(Err(HandlerError::Operand { id: t, what: "it is not a table".to_owned() }));
+            };
+            let empty = positions & !filled;
+            if empty != 0 {
+                let what = format!("it reads position {}, which is empty; select it before", empty.trailing_zeros());
+                return Some(Err(HandlerError::Operand { id: t, what }));
+            }
+            let variance = noise.map_or(f64::INFINITY, |noise| noise.digit(depth));
+            Ok(exact(Known { digits: outputs, variance }))
+        }
+        (opcode::SLICE, Operands::Factor(n, factor), [word]) => {
+            let word = known(word, parameters);
+            slice(n, factor, word.digits).map(|digits| exact(Known { digits: digits.len(), ..word }))
+        }
+        (opcode::CONCATENATE, Operands::Two(n1, _), [lower, upper]) => {
+            let (lower, upper) = (known(lower, parameters), known(upper, parameters));
+            let (digits, variance) = (lower.digits + upper.digits, lower.variance.max(upper.variance));
+            match digits {
+                ..=MAX_DIGITS => Ok(exact(Known { digits, variance })),
+                _ => {
+                    let what = format!("the word would have {digits} digits; use 1 to {MAX_DIGITS}");
+                    Err(HandlerError::Operand { id: n1, what })
+                }
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// The probability that a word decrypts to another value.
+pub(super) fn output(facts: &Facts, parameters: Option<&ParameterSet>) -> LogProbability {
+    let Known { digits, variance } = known(facts, parameters);
+    let noise = parameters.and_then(|parameters| WordNoise::new(parameters));
+    noise.map_or(LogProbability::UNKNOWN, |noise| any_of(digits, noise.log2_p_decryption(variance)))
+}
+
+/// Memory of a full selector file.
+pub(super) fn state_bytes(parameters: &ParameterSet) -> u64 {
+    parameters.selectors_bytes(MAX_POSITIONS)
+}
+
+/// How many selections run as one: up to a full selector file.
+pub(super) fn joined(instructions: &[Instruction], sizes: &[u64]) -> usize {
+    if instructions[0].opcode() != opcode::SELECT {
+        return 1;
+    }
+    // The smallest set's digit has more than 1024 bytes, so this bounds the digits of a batch.
+    let sums = sizes.iter().scan(0u64, |sum, &size| {
+        *sum = sum.saturating_add(size);
+        Some(*sum)
+    });
+    sums.take_while(|&sum| sum <= MAX_BATCH_BYTES).count().max(1)
+}
+
+/// Most bytes of the words of one batch: 64 digits of dimension 1024.
+const MAX_BATCH_BYTES: u64 = 64 * 4 * 1025;
+
+pub(super) fn estimate(instruction: &Instruction, operands: &[Option<u64>], shape: Option<&Shape>) -> Option<Duration> {
+    let shape = shape?;
+    let first = operands.first().copied().flatten();
+    Some(match instruction.opcode() {
+        opcode::SELECT => {
+            let digits = first.and_then(|size| digits_of(&shape.parameters, size));
+            shape.words.select.expect(digits.map(|digits| digits as f64))
+        }
+        opcode::LOOK_UP => shape.words.look_up.expect(first),
+        _ => return None,
+    })
+}
+
+/// The size of the word that an instruction writes, as far as it follows from the sizes of its operands.
+pub(super) fn result_size(
+    instruction: &Instruction,
+    operands: &[Option<u64>],
+    parameters: &ParameterSet,
+) -> Option<u64> {
+    let digits = |index: usize| digits_of(parameters, operands.get(index).copied().flatten()?);
+    let digits = match (instruction.opcode(), instruction.operands()) {
+        (opcode::SLICE, Operands::Factor(_, factor)) => usize::try_from(factor / 256).ok()?,
+        (opcode::CONCATENATE, _) => digits(0)? + digits(1)?,
+        _ => return None,
+    };
+    (1..=MAX_DIGITS).contains(&digits).then(|| parameters.sealed_word_len(digits))
+}
+
+fn word(id: VrId, bytes: &[u8]) -> Result<word::Word, HandlerError> {
+    word::Word::from_bytes(bytes).map_err(|e| operand_error(id, &e))
+}
+
+/// Slices and concatenations; `None` for another instruction.
+pub(super) fn execute(job: &Job<'_>) -> Option<Result<Vec<u8>, HandlerError>> {
+    let result = match (job.instruction.opcode(), job.instruction.operands(), job.operands) {
+        (opcode::SLICE, Operands::Factor(n, factor), [bytes]) => word(n, bytes).and_then(|word| {
+            let digits = slice(n, factor, word.digits().len())?;
+            let part = word.slice(digits.start, digits.len()).map_err(|e| operand_error(n, &e))?;
+            part.with_variance(variance(job.facts)).map_err(|e| operand_error(n, &e))
+        }),
+        (opcode::CONCATENATE, Operands::Two(n1, n2), [lower, upper]) => word(n1, lower).and_then(|lower| {
+            let both = lower.concatenate(&word(n2, upper)?).map_err(|e| operand_error(n2, &e))?;
+            both.with_variance(variance(job.facts)).map_err(|e| operand_error(n1, &e))
+        }),
+        _ => return None,
+    };
+    Some(result.map(|word| word.to_bytes()))
+}
+
+/// Selections, which share the passes over the key, or one look-up.
+pub(super) fn execute_on_state(
+    jobs: &[Job<'_>],
+    state: &mut (dyn Any + Send),
+    result: &mut Vec<u8>,
+) -> Result<(), HandlerError> {
+    let broken = |what: &str| HandlerError::Engine { what: what.to_owned() };
+    let Some(file) = state.downcast_mut::<SelectorFile>() else { return Err(broken("a run without a selector file")) };
+    let Some(first) = jobs.first() else { return Ok(()) };
+    let (key, begun) = (loaded::<Loaded>(first.key, "a table")?, Instant::now());
+    let times = downcast::<Shape>(first.shape).map(|shape| &shape.words);
+    match (first.instruction.opcode(), first.instruction.operands()) {
+        (opcode::SELECT, Operands::Factor(n, _)) => {
+            let words = jobs.iter().map(|job| match (job.instruction.operands(), job.operands) {
+                (Operands::Factor(n, at), [bytes]) => Ok((at, word(n, bytes)?)),
+                _ => Err(broken("a selection without its word")),
+            });
+            let words = words.collect::<Result<Vec<_>, _>>()?;
+            let selections: Vec<EngineJob<'_>> = words.iter().map(|(_, word)| SelectJob { word }.into()).collect();
+            let outputs = key.0.run(&selections).map_err(|e| operand_error(n, &e))?;
+            for ((at, word), output) in words.iter().zip(&outputs) {
+                let Output::Selectors(selectors) = output else { return Err(broken("a selection without selectors")) };
+                positions(n, *at, word.digits().len())?;
+                file.put(*at as usize, selectors).map_err(|e| operand_error(n, &e))?;
+            }
+            let digits: usize = words.iter().map(|(_, word)| word.digits().len()).sum();
+            times.inspect(|times| times.select.observe(digits as f64, begun.elapsed()));
+        }
+        (opcode::LOOK_UP, Operands::Two(t, _)) => {
+            let Tabulated { table, stored } = loaded(first.prepared, "a look-up")?;
+            let outputs = key.0.run(&[LookUpJob { file, table }.into()]).map_err(|e| operand_error(t, &e))?;
+            let Ok([Output::Word(word)]) = <[Output; 1]>::try_from(outputs) else {
+                return Err(broken("a look-up without a word"));
+            };
+            // What an engine states of its result does not count.
+            let word = word.with_variance(variance(first.facts)).map_err(|e| operand_error(t, &e))?;
+            result.extend_from_slice(&word.to_bytes());
+            times.inspect(|times| times.look_up.observe(*stored, begun.elapsed()));
+        }
+        _ => return Err(HandlerError::Unsupported { handler: "tfhe", opcode: first.instruction.opcode() }),
+    }
+    Ok(())
+}
