@@ -116,6 +116,10 @@ targets! {
     tfhe_server_key: |data| {
         tfhe::tfhe_server_key(data);
     };
+    /// Words and tables, and their bodies behind a good checksum.
+    tfhe_words: |data| {
+        tfhe::tfhe_words(data);
+    };
     /// Sealed objects, in memory and as a stream.
     wire_open: |data| {
         wire::wire_open(data);

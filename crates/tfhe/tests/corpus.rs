@@ -10,6 +10,11 @@ fn tfhe_objects() {
 }
 
 #[test]
+fn tfhe_words() {
+    replay("tfhe_words", crate::invariants::tfhe_words, &["dense", "dense_odd", "diagram", "word"]);
+}
+
+#[test]
 fn tfhe_client_key() {
     replay("tfhe_client_key", crate::invariants::tfhe_client_key, &["keys", "sealed"]);
 }

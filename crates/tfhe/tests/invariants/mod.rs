@@ -4,9 +4,10 @@
 use ciphermill_tfhe::ggsw::GgswCiphertext;
 use ciphermill_tfhe::glwe::GlweCiphertext;
 use ciphermill_tfhe::server_key::{KeyHeader, validate_key};
+use ciphermill_tfhe::word::{MAX_POSITIONS, Table, Word};
 use ciphermill_tfhe::{
-    Backend, Ciphertext, ClientKey, KeyKind, ParameterSet, SecurityPolicy, ServerKey, TestVector, TfheError, judgement,
-    serial,
+    Backend, Ciphertext, ClientKey, KeyKind, KeyTag, ParameterSet, SecurityPolicy, SelectorFile, ServerKey, TestVector,
+    TfheError, judgement, serial,
 };
 use ciphermill_wire::{Kind, seal};
 
@@ -65,6 +66,29 @@ fn judge(ciphertext: &Ciphertext) {
     }
 }
 
+/// Bytes as a word or a table; returns whether they are one.
+pub fn tfhe_words(data: &[u8]) -> bool {
+    let readers: [(Kind, Reader); 2] = [
+        (serial::WORD, |b| Word::from_bytes(b).map(|word| word.to_bytes())),
+        (serial::TABLE, |b| Table::from_bytes(b).inspect(evaluate).map(|table| table.to_bytes())),
+    ];
+    readers.into_iter().fold(false, |any, (kind, read)| reads(kind, data, data, read) || any)
+}
+
+/// Every accepted table has a value for all digits, at positions that exist.
+fn evaluate(table: &Table) {
+    let selectors = table.selectors();
+    assert!(selectors.iter().all(|selector| usize::from(selector.position) < MAX_POSITIONS));
+    assert!(table.depth() >= usize::from(!selectors.is_empty()));
+    for seed in [0u8, 1, 2, 3, 0x5b] {
+        let digits = table.value(&|position| (seed ^ position) & 3);
+        assert!(digits.len() == table.output_digits() && digits.iter().all(|&digit| digit < 4));
+    }
+    // Nothing is selected.
+    let empty = SelectorFile::new().check(table, KeyTag(0));
+    assert_eq!(empty.is_ok(), selectors.is_empty());
+}
+
 /// Bytes as secret keys; returns whether they are some.
 pub fn tfhe_client_key(data: &[u8]) -> bool {
     reads(serial::SECRET_KEY, data, data, |b| {
@@ -78,7 +102,8 @@ const MAX_EXPANDED: u64 = 64 << 20;
 /// Two keys, the first as long as the first two bytes say, as bodies of a bootstrapping and a key-switching key; or all as
 /// one sealed key. Returns whether there is a key.
 pub fn tfhe_server_key(data: &[u8]) -> bool {
-    let whole = [KeyKind::Bootstrap, KeyKind::Keyswitch].map(|kind| judged(kind, data)).contains(&true);
+    let kinds = [KeyKind::Bootstrap, KeyKind::Keyswitch, KeyKind::Conversion];
+    let whole = kinds.map(|kind| judged(kind, data)).contains(&true);
     let Some((len, bodies)) = data.split_first_chunk() else { return whole };
     let (bootstrap, keyswitch) = bodies.split_at(bodies.len().min(usize::from(u16::from_le_bytes(*len))));
     let bootstrap = seal(serial::BOOTSTRAP_KEY, 1, bootstrap);
