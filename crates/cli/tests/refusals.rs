@@ -158,7 +158,7 @@ fn options_that_are_of_another_place() {
     }
     for register in ["0:0:0", "1:0:0", "2:0:1", "4:0:1", "6:0:1"] {
         let put = ["--id", register, "--armed", "x.ct"];
-        bench.store(["blob", "put"], &put).usage(&["--armed", register, "type 3, 7 or 18"]);
+        bench.store(["blob", "put"], &put).usage(&["--armed", register, "type 3, 7, 18 or 33"]);
     }
     assert!(!bench.path("s").exists());
     bench.store(["blob", "put"], &["--id", "3:0:1", "--armed", "x.ct"]).done();

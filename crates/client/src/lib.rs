@@ -34,5 +34,6 @@ pub mod security;
 pub mod size;
 pub mod store;
 pub mod tfhe;
+pub mod words;
 
 pub use error::{AddressError, AddressProblem, ClientError, needs_opt_in};

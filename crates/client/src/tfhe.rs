@@ -29,6 +29,8 @@ pub struct KeyPaths<'a> {
     pub bootstrapping: &'a Path,
     /// The key-switching key.
     pub keyswitching: &'a Path,
+    /// The conversion key, written for a set with words.
+    pub conversion: &'a Path,
 }
 
 /// A cryptographic random generator, seeded by the operating system.
@@ -48,7 +50,8 @@ pub fn randomness() -> Result<Csprng, ClientError> {
     Ok(Csprng::from_os()?)
 }
 
-/// Generates the secret keys of a client and the public keys of its server, and writes the three files.
+/// Generates the secret keys of a client and the public keys of its server, and writes their files: three, or four for a set
+/// with words.
 ///
 /// `progress` is called with the work done and the total work of the key that is generated; a total of 0 means unknown.
 ///
@@ -59,13 +62,14 @@ pub fn randomness() -> Result<Csprng, ClientError> {
 /// # fn main() -> Result<(), ciphermill_client::ClientError> {
 /// let directory = tempfile::tempdir().expect("a directory");
 /// let path = |name: &str| directory.path().join(name);
-/// let (secret, bootstrapping, keyswitching) = (path("me.key"), path("server.key"), path("server.key.ksk"));
-/// let paths = tfhe::KeyPaths { secret: &secret, bootstrapping: &bootstrapping, keyswitching: &keyswitching };
+/// let names = ["me.key", "server.key", "server.key.ksk", "server.key.cnv"].map(path);
+/// let [secret, bootstrapping, keyswitching, conversion] = &names;
+/// let paths = tfhe::KeyPaths { secret, bootstrapping, keyswitching, conversion };
 /// let policy = Security::AcceptInsecure.tfhe();
 /// let parameters = ParameterSet::named(TEST_SMALL_U64, policy)?;
 /// tfhe::generate_keys(&parameters, KeyForm::Seeded, paths, false, &|_, _, _| {})?;
 ///
-/// let key = tfhe::secret_key(&secret, policy)?;
+/// let key = tfhe::secret_key(secret, policy)?;
 /// let encoding = Encoding::unsigned(2, true)?;
 /// let ciphertext = key.encrypt(&encoding, 3, KeyOrder::Big, &mut tfhe::randomness()?)?;
 /// assert_eq!(key.decrypt(&encoding, &ciphertext)?, 3);
@@ -82,20 +86,22 @@ pub fn generate_keys(
     overwrite: bool,
     progress: &dyn Fn(KeyKind, u64, u64),
 ) -> Result<(ClientKey, Vec<KeyFile>), ClientError> {
-    let KeyPaths { secret, bootstrapping, keyswitching } = paths;
-    let named = [("secret keys", secret), ("bootstrapping key", bootstrapping), ("key-switching key", keyswitching)];
+    let KeyPaths { secret, bootstrapping, keyswitching, conversion } = paths;
+    let mut named =
+        vec![("secret keys", secret), ("bootstrapping key", bootstrapping), ("key-switching key", keyswitching)];
+    named.extend(parameters.word.map(|_| ("conversion key", conversion)));
     require_distinct(&named)?;
     // All files are created before the work starts, so that a path that cannot be written fails at once.
     let mut set = KeyFiles::new(overwrite);
     set.secret(named[0].0, secret)?;
-    set.public(named[1].0, bootstrapping)?;
-    set.public(named[2].0, keyswitching)?;
-    files::require_space(&[
-        (bootstrapping, parameters.sealed_key_len(KeyKind::Bootstrap, form)),
-        (keyswitching, parameters.sealed_key_len(KeyKind::Keyswitch, form)),
-        // One byte per key bit is eight times the real need.
-        (secret, parameters.big_lwe_dimension().0 as u64 + SECRET_KEY_OVERHEAD),
-    ])?;
+    for (name, path) in &named[1..] {
+        set.public(name, path)?;
+    }
+    // One byte per key bit is eight times the real need.
+    let mut sizes = vec![(secret, parameters.big_lwe_dimension().0 as u64 + SECRET_KEY_OVERHEAD)];
+    let kinds = [KeyKind::Bootstrap, KeyKind::Keyswitch, KeyKind::Conversion];
+    sizes.extend(named[1..].iter().zip(kinds).map(|((_, path), kind)| (*path, parameters.sealed_key_len(kind, form))));
+    files::require_space(&sizes)?;
     let client = ClientKey::generate(parameters, &SecretSeed::from_os()?);
     set.file(0).write_secret(&client.to_secret_key_bytes())?;
     let seeds = KeySeeds::from_os()?;
@@ -109,6 +115,14 @@ pub fn generate_keys(
         client.write_keyswitch_key(form, seeds, out)?;
         Ok(())
     })?;
+    if parameters.word.is_some() {
+        progress(KeyKind::Conversion, 0, 0);
+        let seeds = KeySeeds::from_os()?;
+        set.file(3).fill(|out| -> Result<(), TfheError> {
+            client.write_conversion_key(form, seeds, out)?;
+            Ok(())
+        })?;
+    }
     Ok((client, set.commit()?))
 }
 

@@ -151,6 +151,7 @@ fn type_name(register: VrId) -> &'static str {
         (tfhe::TV, _) => "test vector",
         (tfhe::KEY, tfhe::BOOTSTRAPPING_KEY) => "bootstrapping key",
         (tfhe::KEY, tfhe::KEY_SWITCHING_KEY) => "key-switching key",
+        (tfhe::KEY, tfhe::CONVERSION_KEY) => "conversion key",
         (tfhe::KEY, _) => "key",
         (tfhe::TLWE_COR, _) => "TLWE-CoR",
         (tfhe::TLWE_COW, _) => "TLWE-CoW",
@@ -162,6 +163,9 @@ fn type_name(register: VrId) -> &'static str {
         (paillier::WEIGHTS, _) => "weights",
         (paillier::VECTOR_COR, _) => "Paillier-CoR",
         (paillier::VECTOR_COW, _) => "Paillier-CoW",
+        (tfhe::TABLE, _) => "table",
+        (tfhe::WORD_COR, _) => "word-CoR",
+        (tfhe::WORD_COW, _) => "word-CoW",
         _ => "other",
     }
 }
@@ -182,7 +186,7 @@ fn refuse_arming(register: VrId) -> Result<(), CliError> {
         return Ok(());
     }
     Err(CliError::Usage(format!(
-        "--armed lets a read run the program of a compute-on-read register, of type 3, 7 or 18; {register} is {}, and \
+        "--armed lets a read run the program of a compute-on-read register, of type 3, 7, 18 or 33; {register} is {}, and \
          reading it computes nothing: leave --armed out",
         handlers::instruction_set().class(register.type_code)
     )))

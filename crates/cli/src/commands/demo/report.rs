@@ -73,6 +73,8 @@ pub(super) struct Facts<'a> {
     pub(super) peak_rss_bytes: u64,
     /// Where all randomness came from, if it was `--seed`.
     pub(super) test_seed: Option<u64>,
+    /// None if the engine does not compute with words.
+    pub(super) words: Option<super::words::Report>,
     pub(super) hmvp: super::hmvp::Report,
 }
 
@@ -111,7 +113,9 @@ pub(super) struct Report {
     insecure_opt_in: bool,
     /// The paper's figures at these dimensions; none at other dimensions.
     paper: Option<Paper>,
-    /// The second part: an encrypted matrix-vector product.
+    /// The second part: a function of words; none if the engine does not compute with words.
+    words: Option<super::words::Report>,
+    /// The third part: an encrypted matrix-vector product.
     hmvp: super::hmvp::Report,
 }
 
@@ -183,7 +187,8 @@ impl Report {
         let range = [0, facts.product.max()];
         Self {
             schema: "ciphermill-demo-1",
-            correct: wrong_pairs + facts.hmvp.wrong() == 0,
+            correct: wrong_pairs + facts.hmvp.wrong() + facts.words.as_ref().map_or(0, super::words::Report::wrong)
+                == 0,
             x: first.x,
             y: first.y,
             decrypted: first.decrypted,
@@ -210,13 +215,14 @@ impl Report {
             machine: machine::Machine::this(),
             insecure_opt_in: facts.parameters.security().bits < REQUIRED_SECURITY_BITS,
             paper: has_paper_dimensions(facts.parameters.spec()).then_some(PAPER),
+            words: facts.words,
             hmvp: facts.hmvp,
         }
     }
 
     /// Products that were wrong.
     pub(super) fn wrong(&self) -> usize {
-        self.wrong_pairs + self.hmvp.wrong()
+        self.wrong_pairs + self.hmvp.wrong() + self.words.as_ref().map_or(0, super::words::Report::wrong)
     }
 
     pub(super) fn to_text(&self) -> String {
@@ -278,7 +284,7 @@ impl Report {
              {} * {} = {} decrypted from the device: {verdict}.{more}\n\
              Operands may be {} to {}: a product is wrong with probability {}.\n\
              Security {:.1} bits ({}).\n\
-             {} ciphertexts, {} back end, {} path, {} threads, {}.{seeded}\n\n{}",
+             {} ciphertexts, {} back end, {} path, {} threads, {}.{seeded}\n\n{}\n\n{}",
             self.x,
             self.y,
             self.decrypted,
@@ -292,6 +298,7 @@ impl Report {
             self.isa,
             self.threads,
             self.machine.cpu,
+            self.words.as_ref().map_or_else(|| super::words::NO_WORDS.to_owned(), super::words::Report::to_text),
             self.hmvp.to_text()
         )
     }

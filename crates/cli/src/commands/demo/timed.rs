@@ -73,6 +73,10 @@ impl TfheEngine for TimedEngine {
         self.engine.info()
     }
 
+    fn computes_words(&self) -> bool {
+        self.engine.computes_words()
+    }
+
     fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
         self.engine.key_bytes(parameters)
     }

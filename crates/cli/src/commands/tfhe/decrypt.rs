@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ciphermill_client::tfhe;
+use ciphermill_client::{tfhe, words};
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -16,14 +16,14 @@ Example:
   $ ciphermill tfhe decrypt --secret-key me.key xy.ct
 
 The ciphertext states its encoding. One of an older format does not: give the encoding of its message (--bits, or \
---min and --max).")]
+--min and --max). A word has none.")]
 pub(crate) struct Args {
     /// Secret keys
     #[arg(long, value_name = "FILE")]
     secret_key: PathBuf,
     #[command(flatten)]
     encoding: EncodingArgs,
-    /// Ciphertext
+    /// Ciphertext or word
     file: PathBuf,
     #[command(flatten)]
     security: SecurityArgs,
@@ -38,9 +38,22 @@ struct Report {
     choice: String,
 }
 
+#[derive(Serialize)]
+struct WordReport {
+    message: u128,
+    digits: usize,
+}
+
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let given = args.encoding.is_given().then(|| args.encoding.encoding()).transpose()?;
     let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
+    if words::word(&args.file).is_ok() {
+        if given.is_some() {
+            return Err(CliError::Usage("a word has no encoding; leave out --bits, --min and --max".to_owned()));
+        }
+        let (message, word) = words::decrypt(&args.file, &client)?;
+        return output::result(args.json, &WordReport { message, digits: word.digits().len() }, &message.to_string());
+    }
     let (message, ciphertext) = tfhe::decrypt(&args.file, &client, given.as_ref())?;
     output::result(args.json, &Report { message, choice: ciphertext.choice().to_string() }, &message.to_string())
 }

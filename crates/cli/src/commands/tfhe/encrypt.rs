@@ -18,12 +18,14 @@ use crate::output;
 Examples:
   $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -4 --max 8 --range 0:4 --out x.ct
   $ ciphermill tfhe encrypt --secret-key me.key --message-file - --bits 3 --out x.ct <m.txt
+  $ ciphermill tfhe encrypt --secret-key word.key --message 12345 --word 14 --out x.word
 
 Other users of the machine can read the command line of a process, and shells keep a history: a message that is a \
 secret belongs into a file or on standard input.
 
 The ciphertext states its encoding (--bits, or --min and --max), the range of its message and the bound on its noise, \
-all of them public. A device refuses a program whose result would leave the range or fail too often.")]
+all of them public. A device refuses a program whose result would leave the range or fail too often. A word has one \
+digit of two bits in each ciphertext, for tables of many bits; its number of digits is public.")]
 pub(crate) struct Args {
     /// Secret keys
     #[arg(long, value_name = "FILE")]
@@ -36,6 +38,10 @@ pub(crate) struct Args {
     message_file: Option<PathBuf>,
     #[command(flatten)]
     encoding: EncodingArgs,
+    /// Encrypt a word of BITS bits instead, with a WORD set
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=63))]
+    #[arg(conflicts_with_all = ["bits", "signed", "min", "max", "no_padding", "range", "key"])]
+    word: Option<u32>,
     /// Part of the encoding in which the message lies, as 0:6; public [default: the whole encoding]
     #[arg(long, value_name = "MIN:MAX", value_parser = interval, allow_hyphen_values = true)]
     range: Option<(i64, i64)>,
@@ -64,7 +70,39 @@ struct Report<'a> {
     dimension: usize,
 }
 
+#[derive(Serialize)]
+struct WordReport<'a> {
+    path: &'a PathBuf,
+    bytes: u64,
+    params: &'a str,
+    digits: usize,
+}
+
+/// Encrypts a word of `bits` bits.
+fn word(args: &Args, bits: u32) -> Result<(), CliError> {
+    let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
+    let message = message(args)?;
+    // A negative number has none of the values, and the refusal names them.
+    let value = u64::try_from(message).unwrap_or(u64::MAX);
+    let word = client.encrypt_word(value, bits, &mut tfhe::randomness()?)?;
+    let bytes = files::write(&args.out, &word.to_bytes(), files::PUBLIC, args.force)?;
+    let (params, digits) = (&client.parameters().name, word.digits().len());
+    let report = WordReport { path: &args.out, bytes, params, digits };
+    let text = format!("{}: {bytes} bytes, a word of {digits} digits of {params}", args.out.display());
+    output::result(args.json, &report, &text)
+}
+
+fn message(args: &Args) -> Result<i64, CliError> {
+    match (args.message, &args.message_file) {
+        (None, Some(path)) => message_in(path),
+        (message, _) => Ok(message.unwrap_or_default()),
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    if let Some(bits) = args.word {
+        return word(args, bits);
+    }
     let encoding = args.encoding.encoding()?;
     let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
     let log2_p_fail = client.parameters().log2_p_fail_of(&encoding, args.key.into());
@@ -85,10 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             client.parameters().name
         );
     }
-    let message = match (args.message, &args.message_file) {
-        (None, Some(path)) => message_in(path)?,
-        (message, _) => message.unwrap_or_default(),
-    };
+    let message = message(args)?;
     let range = range(&encoding, args.range)?;
     let ciphertext = client.encrypt_in(&range, message, args.key.into(), &mut tfhe::randomness()?)?;
     let bytes = files::write(&args.out, &ciphertext.to_bytes(), files::PUBLIC, args.force)?;

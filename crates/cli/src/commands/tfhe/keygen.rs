@@ -20,7 +20,7 @@ Example:
 
 Anyone who reads the secret-key file can decrypt everything; its mode is 0600. The server key is two public files: \
 the bootstrapping key (--server-key, blob 2:K:1) and the key-switching key (the same name with .ksk appended, blob \
-2:K:2).")]
+2:K:2). The WORD sets have a third: the conversion key (the same name with .cnv appended, blob 2:K:3).")]
 pub(crate) struct Args {
     /// Name of a parameter set; `ciphermill info` lists them
     #[arg(long, value_name = "NAME")]
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Where to write the key-switching key [default: the server key's name with .ksk appended]
     #[arg(long, value_name = "FILE")]
     keyswitch_key: Option<PathBuf>,
+    /// Where to write the conversion key of a WORD set [default: the server key's name with .cnv appended]
+    #[arg(long, value_name = "FILE")]
+    conversion_key: Option<PathBuf>,
     /// Form in which the server's keys are stored
     #[arg(long, value_enum, value_name = "FORM", default_value = "seeded")]
     form: FormArg,
@@ -56,13 +59,25 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
-    let keyswitch_path = args.keyswitch_key.clone().unwrap_or_else(|| {
-        let mut name = args.server_key.clone().into_os_string();
-        name.push(".ksk");
-        name.into()
-    });
+    let beside = |given: &Option<PathBuf>, end: &str| -> PathBuf {
+        given.clone().unwrap_or_else(|| {
+            let mut name = args.server_key.clone().into_os_string();
+            name.push(end);
+            name.into()
+        })
+    };
+    let (keyswitch, conversion) = (beside(&args.keyswitch_key, ".ksk"), beside(&args.conversion_key, ".cnv"));
     let parameters = ParameterSet::named(&args.params, args.security.policy())?;
-    let paths = KeyPaths { secret: &args.secret_key, bootstrapping: &args.server_key, keyswitching: &keyswitch_path };
+    if let (Some(path), None) = (&args.conversion_key, parameters.word) {
+        let what = format!("{} has no words, so {} would stay empty; leave it out", args.params, path.display());
+        return Err(CliError::Usage(what));
+    }
+    let paths = KeyPaths {
+        secret: &args.secret_key,
+        bootstrapping: &args.server_key,
+        keyswitching: &keyswitch,
+        conversion: &conversion,
+    };
     let progress = RefCell::new(None);
     let (client, files) = tfhe::generate_keys(&parameters, args.form.into(), paths, args.force, &|kind, done, all| {
         show(&mut progress.borrow_mut(), kind, done, all);

@@ -1,15 +1,16 @@
-//! `tfhe`: keys, ciphertexts and test vectors of TFHE.
+//! `tfhe`: keys, ciphertexts, test vectors and tables of TFHE.
 
 pub(super) mod decrypt;
 pub(super) mod encrypt;
 pub(super) mod keygen;
+mod table;
 pub(super) mod test_vector;
 
 use clap::Subcommand;
 
 use crate::error::CliError;
 
-/// TFHE: keys, ciphertexts and test vectors
+/// TFHE: keys, ciphertexts, test vectors and tables
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -23,6 +24,7 @@ enum Verb {
     Encrypt(encrypt::Args),
     Decrypt(decrypt::Args),
     TestVector(test_vector::Args),
+    Table(table::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
@@ -31,5 +33,6 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Verb::Encrypt(args) => encrypt::run(args),
         Verb::Decrypt(args) => decrypt::run(args),
         Verb::TestVector(args) => test_vector::run(args),
+        Verb::Table(args) => table::run(args),
     }
 }

@@ -1,0 +1,328 @@
+//! Words and tables in files: functions that a table can have, and words under a secret key.
+//!
+//! Some examples share the hidden start of those of [`tfhe`](crate::tfhe), with a test set that has words.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use ciphermill_tfhe::ClientKey;
+use ciphermill_tfhe::word::{DenseTable, MAX_DENSE_BITS, TableError, Word};
+
+use crate::error::ClientError;
+use crate::files;
+
+/// The longest file of a function's values, in bytes: 2^20 lines of two numbers.
+const MAX_VALUES_BYTES: u64 = 32 << 20;
+/// The longest file of a word, in bytes; far above any real one.
+const MAX_WORD_BYTES: u64 = 4 << 20;
+/// Bits of a function's argument if none are given.
+pub const DEFAULT_BITS: u32 = 14;
+
+/// A function that a table can have.
+///
+/// # Example
+/// ```
+/// use ciphermill_client::words::Function;
+/// assert_eq!("isqrt".parse(), Ok(Function::SquareRoot));
+/// assert_eq!("f.csv".parse(), Ok(Function::Values("f.csv".into())));
+/// assert!("sine".parse::<Function>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// `isqrt`: the integer square root.
+    SquareRoot,
+    /// `crc16`: CRC-16/IBM-3740 (polynomial 0x1021, start 0xffff) of the argument's bytes, the highest first; its lowest bits
+    /// where a word has fewer than 16.
+    Crc16,
+    /// `sbox`: the S-box of AES (FIPS 197), 8 bits to 8 bits.
+    SBox,
+    /// A CSV file with the values.
+    Values(PathBuf),
+}
+
+/// A name without a function.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{given:?} is not a function; use isqrt, crc16, sbox or the name of a .csv file")]
+pub struct UnknownFunction {
+    /// The name.
+    pub given: String,
+}
+
+impl FromStr for Function {
+    type Err = UnknownFunction;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFunction> {
+        match name {
+            "isqrt" => Ok(Self::SquareRoot),
+            "crc16" => Ok(Self::Crc16),
+            "sbox" => Ok(Self::SBox),
+            path if Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("csv")) => {
+                Ok(Self::Values(path.into()))
+            }
+            given => Err(UnknownFunction { given: given.to_owned() }),
+        }
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SquareRoot => f.write_str("isqrt"),
+            Self::Crc16 => f.write_str("crc16"),
+            Self::SBox => f.write_str("sbox"),
+            Self::Values(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Why a file does not hold the values of a function, or a function has no table of the given bits.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ValuesError {
+    /// A line is neither a value nor an argument and its value.
+    #[error("line {line}: {text:.40?} is neither `value` nor `argument,value`")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// Its text.
+        text: String,
+    },
+    /// An argument does not fit the bits.
+    #[error("line {line}: the argument {given} does not fit; use 0 to {max}")]
+    Argument {
+        /// The line, from 1.
+        line: usize,
+        /// The argument.
+        given: u64,
+        /// The largest argument.
+        max: u32,
+    },
+    /// A value does not fit any table.
+    #[error("line {line}: the value {given} does not fit; use 0 to {max}")]
+    Value {
+        /// The line, from 1.
+        line: usize,
+        /// The value.
+        given: u64,
+        /// The largest value.
+        max: u32,
+    },
+    /// An argument occurs twice.
+    #[error("line {line}: the argument {argument} has a value already; give every argument one")]
+    Twice {
+        /// The line, from 1.
+        line: usize,
+        /// The argument.
+        argument: u32,
+    },
+    /// Arguments have no value.
+    #[error("{missing} of {expected} arguments have no value, the first is {first}; give every argument one")]
+    Missing {
+        /// Arguments without a value.
+        missing: usize,
+        /// All arguments.
+        expected: usize,
+        /// The smallest of them.
+        first: usize,
+    },
+    /// The function has a fixed number of bits.
+    #[error("{function} of {given} bits; use {expected}")]
+    Bits {
+        /// The function.
+        function: &'static str,
+        /// Bits given.
+        given: u32,
+        /// Bits of its argument.
+        expected: u32,
+    },
+}
+
+/// A function with its values.
+///
+/// # Example
+/// ```
+/// use ciphermill_client::words::{Function, Tabulated};
+/// let root = Tabulated::new(&Function::SquareRoot, Some(14))?;
+/// assert_eq!((root.input_bits, root.output_bits), (14, 14));
+/// assert_eq!(root.value(12_345), 111);
+/// # Ok::<(), ciphermill_client::ClientError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tabulated {
+    /// Bits of the argument.
+    pub input_bits: u32,
+    /// Bits of the value.
+    pub output_bits: u32,
+    values: Vec<u32>,
+}
+
+impl Tabulated {
+    /// The values of a function for arguments of `bits` bits; by default [`DEFAULT_BITS`], and the eight of the S-box. The
+    /// values of the built-in functions have as many bits as the arguments.
+    ///
+    /// # Errors
+    /// [`ClientError::Content`] with a [`ValuesError`] or a [`TableError`], [`ClientError::File`].
+    pub fn new(function: &Function, bits: Option<u32>) -> Result<Self, ClientError> {
+        let name = PathBuf::from(function.to_string());
+        let content = |error: ValuesError| ClientError::content(&name)(error);
+        let given = bits.unwrap_or(if *function == Function::SBox { 8 } else { DEFAULT_BITS });
+        if !(1..=MAX_DENSE_BITS).contains(&given) {
+            let refused = TableError::Bits { what: "inputs", given, min: 1, max: MAX_DENSE_BITS };
+            return Err(ClientError::content(&name)(refused));
+        }
+        let built_in = |f: &dyn Fn(u32) -> u32| Self {
+            input_bits: given,
+            output_bits: given,
+            values: (0..1u32 << given).map(|x| f(x) & (u32::MAX >> (32 - given))).collect(),
+        };
+        match function {
+            Function::SquareRoot => Ok(built_in(&u32::isqrt)),
+            Function::Crc16 => Ok(built_in(&|x| crc16(&x.to_be_bytes()[4 - given.div_ceil(8) as usize..]).into())),
+            Function::SBox if given != 8 => Err(content(ValuesError::Bits { function: "sbox", given, expected: 8 })),
+            Function::SBox => Ok(built_in(&|x| s_box(x as u8).into())),
+            Function::Values(path) => {
+                let bytes = files::read(path, MAX_VALUES_BYTES)?;
+                let values = read_values(files::utf8(path, &bytes)?, given).map_err(content)?;
+                let most = values.iter().max().copied().unwrap_or_default();
+                Ok(Self { input_bits: given, output_bits: (32 - most.leading_zeros()).max(1), values })
+            }
+        }
+    }
+
+    /// The value of an argument; 0 for one that is out of range.
+    #[must_use]
+    pub fn value(&self, argument: u32) -> u32 {
+        self.values.get(argument as usize).copied().unwrap_or_default()
+    }
+
+    /// The table, of the digits at these positions; by default the first ones.
+    ///
+    /// # Errors
+    /// [`TableError`] for other positions than the digits need.
+    pub fn dense(&self, positions: Option<&[u8]>) -> Result<DenseTable, TableError> {
+        let first: Vec<u8> = (0..self.input_bits.div_ceil(2) as u8).collect();
+        let positions = positions.unwrap_or(&first).to_vec();
+        DenseTable::new(self.input_bits, self.output_bits, positions, self.values.clone())
+    }
+}
+
+/// The values in a text, by argument: a value on each line, or an argument and its value. `#` starts a comment; a head line
+/// of names is skipped.
+fn read_values(text: &str, bits: u32) -> Result<Vec<u32>, ValuesError> {
+    let expected = 1usize << bits;
+    let mut values: Vec<Option<u32>> = vec![None; expected];
+    let mut next = 0u64;
+    let lines = text.lines().zip(1..).map(|(text, line)| (text.split('#').next().unwrap_or_default().trim(), line));
+    for (index, (text, line)) in lines.filter(|(text, _)| !text.is_empty()).enumerate() {
+        let fields = text.split(',').map(|field| field.trim().parse::<u64>()).collect::<Result<Vec<_>, _>>();
+        let (argument, given) = match fields.as_deref() {
+            Ok(&[value]) => (next, value),
+            Ok(&[argument, value]) => (argument, value),
+            Err(_) if index == 0 => continue,
+            _ => return Err(ValuesError::Line { line, text: text.to_owned() }),
+        };
+        let max = (expected - 1) as u32;
+        let Some(slot) = usize::try_from(argument).ok().and_then(|argument| values.get_mut(argument)) else {
+            return Err(ValuesError::Argument { line, given: argument, max });
+        };
+        let value = u32::try_from(given).map_err(|_| ValuesError::Value { line, given, max: u32::MAX })?;
+        if slot.replace(value).is_some() {
+            return Err(ValuesError::Twice { line, argument: argument as u32 });
+        }
+        next = argument + 1;
+    }
+    let missing = values.iter().filter(|value| value.is_none()).count();
+    match values.iter().position(Option::is_none) {
+        Some(first) => Err(ValuesError::Missing { missing, expected, first }),
+        None => Ok(values.into_iter().flatten().collect()),
+    }
+}
+
+/// CRC-16/IBM-3740: polynomial 0x1021, start 0xffff, nothing reflected.
+fn crc16(bytes: &[u8]) -> u16 {
+    let bit = |crc: u16| crc << 1 ^ if crc & 0x8000 == 0 { 0 } else { 0x1021 };
+    bytes.iter().fold(0xffff, |crc, &byte| (0..8).fold(crc ^ u16::from(byte) << 8, |crc, _| bit(crc)))
+}
+
+/// The S-box of AES: the inverse in GF(2^8), then an affine map.
+fn s_box(x: u8) -> u8 {
+    let times = |a: u8, b: u8| {
+        let double = |a: u8| a << 1 ^ if a & 0x80 == 0 { 0 } else { 0x1b };
+        let (mut sum, mut power) = (0, a);
+        for i in 0..8 {
+            sum ^= if b >> i & 1 == 1 { power } else { 0 };
+            power = double(power);
+        }
+        sum
+    };
+    // x^254 is the inverse, and 0 for 0.
+    let inverse = (0..253).fold(x, |power, _| times(power, x));
+    [1, 2, 3, 4].into_iter().fold(inverse, |sum, by| sum ^ inverse.rotate_left(by)) ^ 0x63
+}
+
+/// Reads a word.
+///
+/// # Errors
+/// [`ClientError::File`] or [`ClientError::Content`].
+pub fn word(path: &Path) -> Result<Word, ClientError> {
+    files::decode(path, MAX_WORD_BYTES, Word::from_bytes)
+}
+
+/// Reads a word and decrypts it.
+///
+/// # Errors
+/// [`ClientError::File`], or [`ClientError::Content`] for a word of another key.
+pub fn decrypt(path: &Path, key: &ClientKey) -> Result<(u128, Word), ClientError> {
+    let word = word(path)?;
+    let value = key.decrypt_word(&word).map_err(ClientError::content(path))?;
+    Ok((value, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_their_published_values() {
+        // The check value of the catalogue of parametrised CRC algorithms, and FIPS 197, figure 7.
+        assert_eq!(crc16(b"123456789"), 0x29b1);
+        assert_eq!([0x00, 0x01, 0x53, 0xca, 0xff].map(s_box), [0x63, 0x7c, 0xed, 0x74, 0x16]);
+        let all: std::collections::BTreeSet<u8> = (0..=255).map(s_box).collect();
+        assert_eq!(all.len(), 256, "a permutation");
+    }
+
+    #[test]
+    fn tables_have_the_values_of_their_function() {
+        let crc = Tabulated::new(&Function::Crc16, Some(16)).expect("a table");
+        assert_eq!(crc.value(0x3132), u32::from(crc16(b"12")));
+        let short = Tabulated::new(&Function::Crc16, Some(6)).expect("a table");
+        assert_eq!(short.value(7), u32::from(crc16(&[7])) & 63);
+        let table = crc.dense(None).expect("the first positions");
+        assert_eq!((table.output_digits(), table.selectors().len()), (8, 16));
+        assert_eq!(crc.dense(Some(&[0, 1])), Err(TableError::Positions { given: 2, expected: 8 }));
+        let bits =
+            |function, bits| Tabulated::new(&function, bits).map(|table| table.input_bits).map_err(|e| e.to_string());
+        assert_eq!(bits(Function::SBox, None), Ok(8));
+        assert_eq!(bits(Function::SBox, Some(7)), Err("sbox: sbox of 7 bits; use 8".to_owned()));
+        assert_eq!(bits(Function::SquareRoot, None), Ok(14));
+        assert!(bits(Function::SquareRoot, Some(21)).is_err() && bits(Function::SquareRoot, Some(0)).is_err());
+    }
+
+    #[test]
+    fn values_are_read_in_both_forms() {
+        assert_eq!(read_values("3\n2\n1 # one\n\n0", 2), Ok(vec![3, 2, 1, 0]));
+        assert_eq!(read_values("x,f(x)\n2, 7\n0,5\n1,6\n3,8\n", 2), Ok(vec![5, 6, 7, 8]));
+        let line = |line, text: &str| Err(ValuesError::Line { line, text: text.to_owned() });
+        assert_eq!(read_values("0\nx\n", 1), line(2, "x"));
+        assert_eq!(read_values("0,1,2\n", 1), line(1, "0,1,2"));
+        assert_eq!(read_values("-1\n", 1), Err(ValuesError::Missing { missing: 2, expected: 2, first: 0 }));
+        assert_eq!(read_values("0\n-1\n", 1), line(2, "-1"));
+        assert_eq!(read_values("0,1\n2,1\n", 1), Err(ValuesError::Argument { line: 2, given: 2, max: 1 }));
+        assert_eq!(read_values("0,1\n0,1\n", 1), Err(ValuesError::Twice { line: 2, argument: 0 }));
+        let wide = ValuesError::Value { line: 1, given: 1 << 32, max: u32::MAX };
+        assert_eq!(read_values("4294967296\n", 1), Err(wide));
+        assert_eq!(read_values("1,1\n", 2), Err(ValuesError::Missing { missing: 3, expected: 4, first: 0 }));
+        assert_eq!(read_values("18446744073709551615,1\n", 1).map_err(|e| e.to_string().len() > 10), Err(true));
+    }
+}
