@@ -206,6 +206,28 @@ mod tests {
         assert_eq!(ParameterSet::new(spec, POLICY).expect("admissible").log2_p_fail_limit(), -64.0);
     }
 
+    /// A result states a range only if the table covers the range of the input, in the same places.
+    #[test]
+    fn stated_bounds_need_a_table_that_covers_the_input() {
+        let set = set("MESSAGE_4_2M64");
+        let encoding = Encoding::new(0, 10, true).expect("few messages");
+        let vector = set.test_vector(&encoding, &encoding, |m| 10 - m).expect("a table");
+        let places = MessageRange::of(&encoding).places();
+        let stated = |places, min, max| {
+            let range = MessageRange::new(places, min, max).expect("a range");
+            set.stated_bounds(&Bounds::UNKNOWN.with_range(Some(range)), &vector, KeyOrder::Big).range()
+        };
+        let output = Some(MessageRange::of(&encoding));
+        for (min, max) in [(0, 10), (0, 3), (4, 10), (5, 5)] {
+            assert_eq!(stated(places, min, max), output, "{min} to {max}");
+        }
+        for (min, max) in [(-1, 10), (0, 11), (-1, 3), (4, 11)] {
+            assert_eq!(stated(places, min, max), None, "{min} to {max}");
+        }
+        assert_eq!(stated(2 * places, 0, 10), None, "other places");
+        assert_eq!(set.stated_bounds(&Bounds::UNKNOWN, &vector, KeyOrder::Big).range(), None);
+    }
+
     /// The judgement of a bootstrapped ciphertext agrees with the figure that the set states for an encoding.
     #[test]
     fn lookups_agree_with_the_sets_own_figures() {

@@ -20,6 +20,7 @@ use ciphermill_math::ntt::CpuNttProvider;
 use super::*;
 use crate::bootstrap::{BackendTorus, Rotation, TransformedGgsw};
 use crate::client::{ClientKey, KeySeeds};
+use crate::dimension::{GlweDimension, LweDimension, PolynomialSize};
 use crate::ggsw::{GgswEncryptor, GgswShape};
 use crate::glwe::GlweCiphertext;
 use crate::lwe::{LweCiphertext, LweSecretKey};
@@ -348,4 +349,28 @@ fn tails_join_and_invert() {
     // Far from a tie the mean of the two tails is the tail of the Gaussian, log2 erfc(½·2^−5/(√2·2^−10)) here.
     let wide = log2_p_index(PolynomialSize::new(65536).expect("a power of two"), 4, (-20f64).exp2());
     assert!((wide - log2_erfc(16.0 / 2f64.sqrt())).abs() < 0.01, "{wide}");
+}
+
+/// The sums of the key switch, written out for a set of n = 16, k·N = 512 and three levels of base 4.
+#[test]
+fn figures_of_the_key_switch() {
+    let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+    let mut spec = ParameterSet::named(TEST_SMALL_U64, policy).expect("a named set").spec().clone();
+    (spec.glwe_dimension, spec.polynomial_size) = (GlweDimension(1), PolynomialSize::try_from(512).expect("a size"));
+    (spec.lwe_dimension, spec.ks) = (LweDimension(16), Decomposition::new(2, 3));
+    let fresh = fresh_variance(&spec, KeyOrder::Small);
+    let close = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 1e-12, "{got} {expected}");
+    // 1536 digits of second moment 18/12 and mean −1/2; 256 ones; the roundings to 6 and 32 bits.
+    let digits = 1536.0 * 1.5 * fresh;
+    let rounded = (256.0 * (-12f64).exp2() + (-64f64).exp2()) / 12.0;
+    close(keyswitch_variance(&spec), digits + rounded);
+    close(keyswitch_bias(&spec), 384.0 * fresh);
+    let KeyWeights { small, big } = KeyWeights::mean(&spec);
+    assert_eq!((small, big), (8.0, 256.0));
+    // With 32 bits of digits, both roundings are alike; with little noise, they are a large part.
+    spec.ks = Decomposition::new(4, 8);
+    spec.lwe_noise = NoiseDistribution::Gaussian { std_dev: (-60f64).exp2() };
+    let digits = 4096.0 * 21.5 * fresh_variance(&spec, KeyOrder::Small);
+    close(keyswitch_variance(&spec), digits + 257.0 * (-64f64).exp2() / 12.0);
+    assert_eq!((ulp2(TorusWidth::U32), ulp2(TorusWidth::U64)), ((-64f64).exp2(), (-128f64).exp2()));
 }
