@@ -112,3 +112,46 @@ fn errors_are_one_line_and_leave_nothing() {
     assert!(demo(&["--params", "TEST_SMALL_U64", "--dir", dir]).status.success());
     assert_eq!(std::fs::read_dir(dir).expect("the directory").count(), 0, "the demo cleans up");
 }
+
+/// A function alone: a built-in one, and one from a file.
+#[test]
+fn functions_of_words() {
+    let directory = tempfile::tempdir().expect("room");
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).expect("room");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let report = |arguments: &[&str]| -> Value {
+        let output = demo(&[arguments, &["--json"]].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("one JSON object")
+    };
+    let record = report(&["--function", "sbox", "--words", "3", "--seed", "7"]);
+    assert_eq!((&record["words"], &record["wrong_words"]), (&3.into(), &0.into()), "{record}");
+    assert_eq!((&record["input_bits"], &record["output_bits"]), (&8.into(), &8.into()), "{record}");
+    assert!(record["log2_p_fail"].as_f64().is_some_and(|log2| log2 < -64.0), "{record}");
+    // Every word of three bits; the values need six.
+    let squares = file("squares.csv", "x,x^2\n0,0\n1,1\n2,4\n3,9\n4,16\n5,25\n6,36\n7,49\n");
+    let record = report(&["--function", &squares, "--bits", "3", "--all"]);
+    assert_eq!((&record["words"], &record["wrong_words"]), (&8.into(), &0.into()), "{record}");
+    assert_eq!((&record["input_bits"], &record["output_bits"]), (&3.into(), &6.into()), "{record}");
+    let output = demo(&["--function", "isqrt", "--bits", "2", "--words", "1", "--seed", "7"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in ["The function isqrt", "1 words decrypted: correct", "250.0 ms, a bootstrap", "TEST USE ONLY"] {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+    let short = file("short.csv", "1\n2\n");
+    for (arguments, code, part) in [
+        (&["--function", "sine"][..], 2, "use isqrt, crc16, sbox or the name of a .csv file"),
+        (&["--function", "isqrt", "--bits", "21"], 2, "21 is not in 2..=20"),
+        (&["--function", "sbox", "--words", "3", "--all"], 2, "cannot be used with"),
+        (&["--bits", "14"], 2, "--function"),
+        (&["--function", &short, "--bits", "2"], 1, "2 of 4 arguments have no value, the first is 2"),
+    ] {
+        let output = demo(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {errors}");
+        assert!(errors.contains(part), "{part:?} is not in: {errors}");
+    }
+}
