@@ -275,8 +275,8 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
     /// How many of these instructions run in one call of [`execute_on_state`](Self::execute_on_state): at least the first.
     /// They are neighbours, of one row and one key, use the state of the run and write no register. `sizes` has, for each,
     /// the bytes of the registers that it reads.
-    fn joined(&self, instructions: &[Instruction], sizes: &[u64]) -> usize {
-        let _ = (instructions, sizes);
+    fn joined(&self, instructions: &[Instruction], sizes: &[u64], shape: Option<&dyn KeyShape>) -> usize {
+        let _ = (instructions, sizes, shape);
         1
     }
 

@@ -335,6 +335,26 @@ fn conversion_keys_are_judged_before_they_are_used() {
     assert!(matches!(refused, Err(TfheError::KeyTooLarge { .. })), "{refused:?}");
 }
 
+/// A digit that is selected again gives its memory back, whatever word it came with.
+#[test]
+fn replaced_selectors_are_dropped() {
+    let bench = Bench::new(TEST_WORD, 79);
+    let key = bench.prepare(&CpuEngine::new(Backend::Fft));
+    let mut rng = Csprng::from_secret(&Seed::fresh().secret(0), 0);
+    let word = bench.client().encrypt_word(0, 16, &mut rng).expect("16 bits");
+    let mut file = SelectorFile::new();
+    for digits in (1..=8).rev() {
+        let outputs =
+            key.run(&[SelectJob { word: &word.slice(0, digits).expect("its digits") }.into()]).expect("selected");
+        let [Output::Selectors(selectors)] = &outputs[..] else { panic!("{outputs:?}") };
+        file.put(0, selectors).expect("room");
+        assert!(file.memory_bytes() <= bench.client().parameters().selectors_bytes(8), "{digits}");
+        // The handles of the file are the only ones of their selectors.
+        assert_eq!(file.at(0).expect("selected"), &selectors.digits()[0]);
+    }
+    assert_eq!(file.memory_bytes(), bench.client().parameters().selectors_bytes(8));
+}
+
 #[test]
 fn tables_that_contradict_themselves_are_refused() {
     let sealed = |body: &[u8]| Table::from_bytes(&seal(serial::TABLE, 1, body));
@@ -357,17 +377,36 @@ fn tables_that_contradict_themselves_are_refused() {
         let refused = sealed(&body);
         assert!(refused.is_err(), "{why}: {refused:?}");
     }
-    // Many nodes in use at one time: each of the first reads a constant, and one output needs each.
+    // The same selector twice on a path.
+    let high = SelectorId { position: 5, high: true };
+    let leaf = Node { selector: high, edges: [Edge::Digit(0), Edge::Digit(1)] };
+    let again = Node { selector: high, edges: [Edge::Digit(2), Edge::Node(0)] };
+    let repeated = Diagram::new(vec![leaf, again], vec![Edge::Node(1)]);
+    assert_eq!(repeated, Err(TableError::RepeatedSelector { node: 1, position: 5 }));
+    let other = Node { selector: SelectorId { high: false, ..high }, ..again };
+    assert!(Diagram::new(vec![leaf, other], vec![Edge::Node(1)]).is_ok());
+    // Many nodes in use at one time: a tree whose leaves all come first.
     let wide = |count: u32| {
-        let selector = SelectorId { position: 0, high: true };
-        let leaf = Node { selector, edges: [Edge::Digit(0), Edge::Digit(1)] };
         let mut nodes = vec![leaf; count as usize];
-        let mut last = Edge::Node(0);
-        for index in 1..count {
-            nodes.push(Node { selector, edges: [last, Edge::Node(index)] });
-            last = Edge::Node(nodes.len() as u32 - 1);
+        let mut level: Vec<Edge> = (0..count).map(Edge::Node).collect();
+        for position in 6.. {
+            let selector = SelectorId { position, high: true };
+            let mut next = Vec::new();
+            for pair in level.chunks(2) {
+                next.push(match *pair {
+                    [zero, one] => {
+                        nodes.push(Node { selector, edges: [zero, one] });
+                        Edge::Node(nodes.len() as u32 - 1)
+                    }
+                    _ => pair[0],
+                });
+            }
+            level = next;
+            if level.len() == 1 {
+                break;
+            }
         }
-        Diagram::new(nodes, vec![last])
+        Diagram::new(nodes, level)
     };
     assert!(wide(MAX_LIVE_NODES as u32 - 1).is_ok());
     assert!(matches!(wide(MAX_LIVE_NODES as u32 + 1), Err(TableError::Size { .. })));

@@ -266,7 +266,7 @@ impl Budget {
     }
 
     /// The same for a request that keeps `own` bytes of the budget in use itself, whatever it waits for.
-    fn reserve_beside(
+    pub(super) fn reserve_beside(
         &self,
         own: u64,
         space: SpaceId,

@@ -232,15 +232,15 @@ impl Keys {
         self.budget.reserve(space, bytes, now.checked_add(self.budget.patience()).unwrap_or(now))
     }
 
-    /// Memory for the state of a run under a key. The run may wait for it, but not beyond its own end.
+    /// Memory for the state of a run that holds `held` bytes of keys. The run may wait for it, but not beyond its own end.
     pub(super) fn set_aside_for(
         &self,
-        space: SpaceId,
-        key: KeyId,
+        (space, key): (SpaceId, KeyId),
+        held: u64,
         bytes: u64,
         end: Instant,
     ) -> Result<Reservation, RunError> {
-        let reserved = self.budget.reserve(space, bytes, self.until(end));
+        let reserved = self.budget.reserve_beside(held, space, bytes, self.until(end));
         reserved.map_err(|source| RunError::KeyMemory { key, source })
     }
 

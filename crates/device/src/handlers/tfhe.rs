@@ -542,8 +542,8 @@ impl ObjectHandler for TfheHandler {
         (key as &dyn Any).downcast_ref::<Loaded>().map_or(0, |key| words::state_bytes(key.0.parameters()))
     }
 
-    fn joined(&self, instructions: &[Instruction], sizes: &[u64]) -> usize {
-        words::joined(instructions, sizes)
+    fn joined(&self, instructions: &[Instruction], sizes: &[u64], shape: Option<&dyn KeyShape>) -> usize {
+        words::joined(instructions, sizes, downcast::<Shape>(shape).map(|shape| &shape.parameters))
     }
 
     fn execute_on_state(

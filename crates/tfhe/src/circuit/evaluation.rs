@@ -1,11 +1,13 @@
 //! Words with a loaded key: selections, look-ups, and the ciphertexts between.
 
+use rayon::prelude::*;
+
 use super::FUNCTIONS;
 use super::reference::{extract_bits, vector};
 use super::transformed::Circuit;
 use crate::bootstrap::{BlindRotation, Rotation, share_among_threads};
 use crate::dimension::PolynomialSize;
-use crate::engine::{KeyPartError, KeyPartId, SelectorFile, Selectors};
+use crate::engine::{DigitSelectors, KeyPartError, KeyPartId, SelectorFile, Selectors};
 use crate::error::TfheError;
 use crate::glwe::GlweCiphertext;
 use crate::lwe::LweCiphertext;
@@ -52,7 +54,7 @@ impl ServerKey {
     /// ```
     #[doc = include_str!("../example_word.txt")]
     /// let selectors = server.select(&word)?;
-    /// assert_eq!(selectors.digits(), word.digits().len());
+    /// assert_eq!(selectors.digits().len(), word.digits().len());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn select(&self, word: &Word) -> Result<Selectors, TfheError> {
@@ -70,7 +72,7 @@ impl ServerKey {
     #[doc = include_str!("../example_word.txt")]
     /// let upper = client.encrypt_word(1, 4, &mut rng)?;
     /// let selectors = server.select_batch(&[&word, &upper])?;
-    /// assert_eq!((selectors[0].digits(), selectors[1].digits()), (3, 2));
+    /// assert_eq!((selectors[0].digits().len(), selectors[1].digits().len()), (3, 2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn select_batch(&self, words: &[&Word]) -> Result<Vec<Selectors>, TfheError> {
@@ -78,13 +80,10 @@ impl ServerKey {
         words.iter().try_for_each(|word| word.check(&self.parameters, self.tag))?;
         let digits: Vec<&LweCiphertext<u32>> = words.iter().flat_map(|word| word.digits()).collect();
         let bits = self.bits(rotation, &digits)?;
-        let mut rest = &bits[..];
-        let handle = |word: &&Word| {
-            let own = rest.split_off(..FUNCTIONS * word.digits().len()).unwrap_or_default();
-            let (content, bytes) = circuit.select(own)?;
-            Ok(Selectors::new(self.tag, word.digits().len(), bytes, content))
-        };
-        words.iter().map(handle).collect()
+        let select = |bits| circuit.select(bits).map(|(content, bytes)| DigitSelectors::new(self.tag, bytes, content));
+        let selected = bits.par_chunks_exact(FUNCTIONS).map(select).collect::<Result<Vec<_>, _>>()?;
+        let mut rest = selected.into_iter();
+        Ok(words.iter().map(|word| Selectors::new(rest.by_ref().take(word.digits().len()).collect())).collect())
     }
 
     /// The bits of all digits under the big key, four for each.

@@ -39,7 +39,7 @@ impl<D: Domain<u64>> Debug for Ring<D> {
     }
 }
 
-/// The selectors of digits, transformed: two for each digit.
+/// The selectors of a digit, transformed: two.
 pub(crate) struct SelectorWords<W> {
     words: AlignedBuffer<W>,
     /// The ring that made them: their form depends on its transform, its path and its sizes.
@@ -205,11 +205,11 @@ impl<D: Domain<u64>> Ring<D> {
         Ok(())
     }
 
-    /// The selectors of all bits, two for each digit, on the threads of the current Rayon pool. `bits` has the LWE ciphertexts
-    /// of each bit at each level.
+    /// The selectors of a digit, on the threads of the current Rayon pool. `bits` has the LWE ciphertexts of each bit at each
+    /// level.
     pub(crate) fn select(&self, bits: &[LweCiphertext<u64>]) -> Result<SelectorWords<D::Word>, TfheError> {
         let levels = self.selector.decomposition.level_count.0;
-        require_equal("remainder of the bits by those of a digit", bits.len() % (2 * levels), 0)?;
+        require_equal("bits of a digit at all levels", bits.len(), 2 * levels)?;
         let (len, count) = (self.selector_len(), bits.len() / levels);
         let mut words = AlignedBuffer::zeroed(count * len);
         words
@@ -220,13 +220,8 @@ impl<D: Domain<u64>> Ring<D> {
     }
 
     /// The words of one of the two selectors of a digit; `None` for selectors of another ring.
-    pub(crate) fn words<'a>(
-        &self,
-        selectors: &'a SelectorWords<D::Word>,
-        digit: usize,
-        bit: GrayBit,
-    ) -> Option<&'a [D::Word]> {
-        let (len, index) = (self.selector_len(), 2 * digit + usize::from(bit == GrayBit::High));
+    pub(crate) fn words<'a>(&self, selectors: &'a SelectorWords<D::Word>, bit: GrayBit) -> Option<&'a [D::Word]> {
+        let (len, index) = (self.selector_len(), usize::from(bit == GrayBit::High));
         let own = Arc::ptr_eq(&selectors.ring, &self.identity);
         selectors.words.get(index * len..(index + 1) * len).filter(|_| own)
     }

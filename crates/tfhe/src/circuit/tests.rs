@@ -170,11 +170,11 @@ fn check_ring<D: crate::bootstrap::Domain<u64>>(keys: &Keys, ring: &super::ring:
     for (bits, output, input) in [(3u32, 5, 6u32), (7, 6, 77), (8, 3, 200)] {
         let f = |x: u32| (x * 37 + 11) % (1 << output);
         let digits: Vec<_> = (0..bits.div_ceil(2)).map(|i| keys.digit((input >> (2 * i) & 3) as u8, rng)).collect();
-        let bits_of_all: Vec<_> = digits.iter().flat_map(|digit| bits_of(keys, digit)).collect();
-        let file = ring.select(&bits_of_all).expect("two selectors a digit");
+        let file: Vec<_> =
+            digits.iter().map(|digit| ring.select(&bits_of(keys, digit)).expect("two selectors")).collect();
         let table = Table::Dense(DenseTable::of_function(bits, output, f).expect("a table"));
         let words_at = |id: crate::word::SelectorId| {
-            let words = ring.words(&file, id.position.into(), id.bit());
+            let words = ring.words(&file[usize::from(id.position)], id.bit());
             words.ok_or(crate::error::TfheError::ForeignSelectors)
         };
         let outputs = ring.look_up(&table, &words_at).expect("one ring");

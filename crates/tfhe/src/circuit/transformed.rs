@@ -23,7 +23,7 @@ use crate::word::{SelectorId, Table};
 
 /// A transformed conversion key, whatever the back end.
 pub(crate) trait Circuit: Send + Sync + Debug {
-    /// The selectors of all bits, and the bytes that they occupy.
+    /// The selectors of a digit, and the bytes that they occupy.
     fn select(&self, bits: &[LweCiphertext<u64>]) -> Result<(Arc<dyn Any + Send + Sync>, u64), TfheError>;
 
     /// The output digits of a table under the big key.
@@ -63,9 +63,8 @@ impl<D: Domain<u64>> Circuit for Ring<D> {
 
     fn look_up(&self, table: &Table, file: &SelectorFile) -> Result<Vec<LweCiphertext<u64>>, TfheError> {
         let words_at = |id: SelectorId| {
-            let (selectors, digit) = file.at(id.position)?;
-            let words = selectors.content::<SelectorWords<D::Word>>();
-            words.and_then(|words| self.words(words, digit, id.bit())).ok_or(TfheError::ForeignSelectors)
+            let words = file.at(id.position)?.content::<SelectorWords<D::Word>>();
+            words.and_then(|words| self.words(words, id.bit())).ok_or(TfheError::ForeignSelectors)
         };
         Ring::look_up(self, table, &words_at)
     }

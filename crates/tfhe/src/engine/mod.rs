@@ -29,7 +29,7 @@ use crate::progress::Progress;
 use crate::word::{Table, Word};
 pub use cpu::CpuEngine;
 pub use parts::{KeyPart, KeyPartError, KeyPartId};
-pub use selectors::{SelectorFile, Selectors};
+pub use selectors::{DigitSelectors, SelectorFile, Selectors};
 
 /// An engine that computes on TFHE ciphertexts: the CPU, a cycle model, RTL or a GPU.
 ///
@@ -207,7 +207,7 @@ impl<'a> From<BootstrapJob<'a>> for Job<'a> {
 /// ```
 #[doc = include_str!("../example_word.txt")]
 /// let outputs = server.run(&[Job::from(SelectJob { word: &word })])?;
-/// assert!(matches!(&outputs[..], [Output::Selectors(selectors)] if selectors.digits() == 3));
+/// assert!(matches!(&outputs[..], [Output::Selectors(selectors)] if selectors.digits().len() == 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]

@@ -8,44 +8,34 @@ use crate::ciphertext::KeyTag;
 use crate::error::{TfheError, require_key_set};
 use crate::word::{MAX_POSITIONS, SelectorId, Table};
 
-/// The selectors of the digits of a word, in the form of the engine that made them. Clones share them.
-///
-/// # Example
-/// ```
-#[doc = include_str!("../example_word.txt")]
-/// let selectors: Selectors = server.select(&word)?;
-/// assert_eq!((selectors.digits(), selectors.key_tag()), (3, client.tag()));
-/// assert!(selectors.memory_bytes() > 0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The selectors of one digit, in the form of the engine that made them. Clones share them.
 #[derive(Clone)]
-pub struct Selectors {
+pub struct DigitSelectors {
     key_tag: KeyTag,
-    digits: usize,
     memory_bytes: u64,
     content: Arc<dyn Any + Send + Sync>,
 }
 
-impl fmt::Debug for Selectors {
+impl fmt::Debug for DigitSelectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Selectors({} digits, {} bytes)", self.digits, self.memory_bytes)
+        write!(f, "DigitSelectors({} bytes)", self.memory_bytes)
     }
 }
 
 /// Whether both are clones of one handle.
-impl PartialEq for Selectors {
+impl PartialEq for DigitSelectors {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.content, &other.content)
     }
 }
 
-impl Eq for Selectors {}
+impl Eq for DigitSelectors {}
 
-impl Selectors {
-    /// A handle for the selectors of `digits` digits that occupy `memory_bytes`; for engines.
+impl DigitSelectors {
+    /// A handle for selectors that occupy `memory_bytes`; for engines.
     #[must_use]
-    pub fn new(key_tag: KeyTag, digits: usize, memory_bytes: u64, content: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { key_tag, digits, memory_bytes, content }
+    pub fn new(key_tag: KeyTag, memory_bytes: u64, content: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { key_tag, memory_bytes, content }
     }
 
     /// The key set.
@@ -54,22 +44,43 @@ impl Selectors {
         self.key_tag
     }
 
-    /// Digits that have selectors here.
-    #[must_use]
-    pub fn digits(&self) -> usize {
-        self.digits
-    }
-
-    /// Memory behind the handle, in bytes.
-    #[must_use]
-    pub fn memory_bytes(&self) -> u64 {
-        self.memory_bytes
-    }
-
     /// The engine's own object; `None` if it has another type, which means that another engine made it.
     #[must_use]
     pub fn content<T: Any>(&self) -> Option<&T> {
         self.content.downcast_ref()
+    }
+}
+
+/// The selectors of the digits of a word, each with its own memory, so that a digit can be replaced alone.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example_word.txt")]
+/// let selectors: Selectors = server.select(&word)?;
+/// assert_eq!((selectors.digits().len(), selectors.digits()[0].key_tag()), (3, client.tag()));
+/// assert!(selectors.memory_bytes() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selectors(Vec<DigitSelectors>);
+
+impl Selectors {
+    /// The selectors of these digits, the lowest first; for engines.
+    #[must_use]
+    pub fn new(digits: Vec<DigitSelectors>) -> Self {
+        Self(digits)
+    }
+
+    /// The selectors of each digit, the lowest first.
+    #[must_use]
+    pub fn digits(&self) -> &[DigitSelectors] {
+        &self.0
+    }
+
+    /// Memory behind all of them, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.0.iter().map(|digit| digit.memory_bytes).sum()
     }
 }
 
@@ -88,8 +99,7 @@ impl Selectors {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct SelectorFile {
-    /// At each position the handle, and the digit within it.
-    entries: Vec<Option<(Selectors, usize)>>,
+    entries: Vec<Option<DigitSelectors>>,
 }
 
 impl SelectorFile {
@@ -104,7 +114,7 @@ impl SelectorFile {
     /// # Errors
     /// [`TfheError::Field`] if they reach beyond the last position.
     pub fn put(&mut self, first: usize, selectors: &Selectors) -> Result<(), TfheError> {
-        let end = first.saturating_add(selectors.digits());
+        let end = first.saturating_add(selectors.digits().len());
         if end > MAX_POSITIONS {
             let max = MAX_POSITIONS as u64;
             return Err(TfheError::Field { what: "end of the selectors' positions", given: end as u64, min: 0, max });
@@ -112,19 +122,25 @@ impl SelectorFile {
         if self.entries.len() < end {
             self.entries.resize(end, None);
         }
-        for (digit, entry) in self.entries[first..end].iter_mut().enumerate() {
-            *entry = Some((selectors.clone(), digit));
+        for (entry, digit) in self.entries[first..end].iter_mut().zip(selectors.digits()) {
+            *entry = Some(digit.clone());
         }
         Ok(())
     }
 
-    /// The handle and the digit within it at a position.
+    /// The selectors at a position.
     ///
     /// # Errors
     /// [`TfheError::NoSelector`] if the position is empty.
-    pub fn at(&self, position: u8) -> Result<(&Selectors, usize), TfheError> {
+    pub fn at(&self, position: u8) -> Result<&DigitSelectors, TfheError> {
         let entry = self.entries.get(usize::from(position)).and_then(Option::as_ref);
-        entry.map(|(selectors, digit)| (selectors, *digit)).ok_or(TfheError::NoSelector { position })
+        entry.ok_or(TfheError::NoSelector { position })
+    }
+
+    /// Memory behind the selectors of all positions, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.entries.iter().flatten().map(|digit| digit.memory_bytes).sum()
     }
 
     /// Whether every selector that a table reads exists and belongs to this key set.
@@ -133,8 +149,7 @@ impl SelectorFile {
     /// [`TfheError::NoSelector`], [`TfheError::Mismatch`].
     pub fn check(&self, table: &Table, key_tag: KeyTag) -> Result<(), TfheError> {
         for SelectorId { position, .. } in table.selectors() {
-            let (selectors, _) = self.at(position)?;
-            require_key_set("key tag of the selectors", selectors.key_tag(), key_tag)?;
+            require_key_set("key tag of the selectors", self.at(position)?.key_tag(), key_tag)?;
         }
         Ok(())
     }

@@ -51,11 +51,14 @@ impl Diagram {
     /// A diagram of nodes, children before parents, with the root of each output digit, the lowest first.
     ///
     /// # Errors
-    /// [`TableError`] for an edge to a node that does not come before, a constant above 3, a position above 63, and too many
-    /// nodes or outputs.
+    /// [`TableError`] for an edge to a node that does not come before, a constant above 3, a position above 63, a selector
+    /// that occurs twice on a path (the noises of one selector do not add like those of several), and too many nodes or
+    /// outputs.
     pub fn new(nodes: Vec<Node>, outputs: Vec<Edge>) -> Result<Self, TableError> {
         Self::check_sizes(nodes.len(), outputs.len())?;
         let mut depths = Vec::with_capacity(nodes.len());
+        // The selectors on the paths below each node, a bit for each.
+        let mut below: Vec<u128> = Vec::with_capacity(nodes.len());
         let depth_of = |depths: &[usize], node: usize, edge: Edge| match edge {
             Edge::Digit(0..=3) => Ok(0),
             Edge::Digit(value) => Err(TableError::Entry { index: node, value: value.into(), bits: 2, max: 3 }),
@@ -67,6 +70,15 @@ impl Diagram {
             }
             let [zero, one] = node.edges.map(|edge| depth_of(&depths, index, edge));
             depths.push(1 + zero?.max(one?));
+            let own = 1 << (2 * u32::from(node.selector.position) + u32::from(node.selector.high));
+            let reached = node.edges.into_iter().fold(0, |reached, edge| match edge {
+                Edge::Node(to) => reached | below[to as usize],
+                Edge::Digit(_) => reached,
+            });
+            if reached & own != 0 {
+                return Err(TableError::RepeatedSelector { node: index, position: node.selector.position });
+            }
+            below.push(reached | own);
         }
         let mut depth = 0;
         for &output in &outputs {

@@ -79,6 +79,17 @@ pub enum TableError {
         /// Where its edge leads.
         to: u32,
     },
+    /// A selector twice on a path.
+    #[error(
+        "node {node} of the diagram branches on a selector of position {position}, as a node below it does; branch on each \
+         selector once on every path"
+    )]
+    RepeatedSelector {
+        /// Index of the node.
+        node: usize,
+        /// The position of its selector.
+        position: u8,
+    },
     /// A diagram of too many nodes or outputs.
     #[error("a diagram with {given} {what}; use {min} to {max}")]
     Size {

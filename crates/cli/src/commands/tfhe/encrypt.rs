@@ -82,8 +82,8 @@ struct WordReport<'a> {
 fn word(args: &Args, bits: u32) -> Result<(), CliError> {
     let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
     let message = message(args)?;
-    // A negative number has none of the values, and the refusal names them.
-    let value = u64::try_from(message).unwrap_or(u64::MAX);
+    let negative = |_| CliError::Usage("a word has no negative values; encrypt 0 or more".to_owned());
+    let value = u64::try_from(message).map_err(negative)?;
     let word = client.encrypt_word(value, bits, &mut tfhe::randomness()?)?;
     let bytes = files::write(&args.out, &word.to_bytes(), files::PUBLIC, args.force)?;
     let (params, digits) = (&client.parameters().name, word.digits().len());

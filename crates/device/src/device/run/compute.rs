@@ -50,7 +50,7 @@ impl Run<'_> {
         // Their operands are in memory together.
         let fits = |count: &usize| self.inner.memory.check_working_set(sizes[..*count].iter().copied()).is_ok();
         let count = (1..=sizes.len()).take_while(fits).last().unwrap_or(1);
-        handler.joined(&instructions[..count], &sizes[..count]).clamp(1, count)
+        handler.joined(&instructions[..count], &sizes[..count], self.shape(target(first))).clamp(1, count)
     }
 
     fn size(&self, id: VrId) -> u64 {
@@ -131,8 +131,9 @@ impl Run<'_> {
             return Ok((family, state));
         }
         let bytes = key.map_or(0, |key| handler.state_bytes(key.value()));
-        let deadline = self.end;
-        let memory = self.inner.keys.set_aside_for(self.space.id, family.1, bytes, deadline)?;
+        // The run keeps its keys while it waits.
+        let held = self.keys.values().map(|key| key.bytes()).sum();
+        let memory = self.inner.keys.set_aside_for((self.space.id, family.1), held, bytes, self.end)?;
         Ok((family, State { content: handler.new_state(), _memory: memory }))
     }
 

@@ -351,26 +351,20 @@ pub(super) fn output(facts: &Facts, parameters: Option<&ParameterSet>) -> LogPro
     noise.map_or(LogProbability::UNKNOWN, |noise| any_of(digits, noise.log2_p_decryption(variance)))
 }
 
-/// Memory of a full selector file.
+/// Memory of a full selector file, and of a batch of new selectors next to it.
 pub(super) fn state_bytes(parameters: &ParameterSet) -> u64 {
-    parameters.selectors_bytes(MAX_POSITIONS)
+    parameters.selectors_bytes(2 * MAX_POSITIONS)
 }
 
-/// How many selections run as one: up to a full selector file.
-pub(super) fn joined(instructions: &[Instruction], sizes: &[u64]) -> usize {
-    if instructions[0].opcode() != opcode::SELECT {
-        return 1;
-    }
-    // The smallest set's digit has more than 1024 bytes, so this bounds the digits of a batch.
-    let sums = sizes.iter().scan(0u64, |sum, &size| {
-        *sum = sum.saturating_add(size);
+/// How many selections run as one: those of up to as many digits as the selector file has positions.
+pub(super) fn joined(instructions: &[Instruction], sizes: &[u64], parameters: Option<&ParameterSet>) -> usize {
+    let Some(parameters) = parameters.filter(|_| instructions[0].opcode() == opcode::SELECT) else { return 1 };
+    let digits = sizes.iter().scan(0, |sum, &size| {
+        *sum += digits_of(parameters, size).unwrap_or(MAX_DIGITS);
         Some(*sum)
     });
-    sums.take_while(|&sum| sum <= MAX_BATCH_BYTES).count().max(1)
+    digits.take_while(|&digits| digits <= MAX_POSITIONS).count().max(1)
 }
-
-/// Most bytes of the words of one batch: 64 digits of dimension 1024.
-const MAX_BATCH_BYTES: u64 = 64 * 4 * 1025;
 
 pub(super) fn estimate(instruction: &Instruction, operands: &[Option<u64>], shape: Option<&Shape>) -> Option<Duration> {
     let shape = shape?;
