@@ -51,9 +51,9 @@ impl Diagram {
     /// A diagram of nodes, children before parents, with the root of each output digit, the lowest first.
     ///
     /// # Errors
-    /// [`TableError`] for an edge to a node that does not come before, a constant above 3, a position above 63, a selector
-    /// that occurs twice on a path (the noises of one selector do not add like those of several), and too many nodes or
-    /// outputs.
+    /// [`TableError`] for an edge to a node that does not come before, a constant above 3, a position above 63, and too many
+    /// nodes or outputs. Also for a selector that occurs twice on a path: the noises of one selector do not add like those of
+    /// several.
     pub fn new(nodes: Vec<Node>, outputs: Vec<Edge>) -> Result<Self, TableError> {
         Self::check_sizes(nodes.len(), outputs.len())?;
         let mut depths = Vec::with_capacity(nodes.len());
