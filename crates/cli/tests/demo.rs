@@ -147,6 +147,7 @@ fn functions_of_words() {
         (&["--function", "isqrt", "--bits", "21"], 2, "21 is not in 2..=20"),
         (&["--function", "sbox", "--words", "3", "--all"], 2, "cannot be used with"),
         (&["--bits", "14"], 2, "--function"),
+        (&["--function", "sbox", "--params", "TEST_SMALL_U64"], 2, "cannot be used with"),
         (&["--function", &short, "--bits", "2"], 1, "2 of 4 arguments have no value, the first is 2"),
     ] {
         let output = demo(arguments);

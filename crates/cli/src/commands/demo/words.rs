@@ -46,6 +46,7 @@ pub(super) const NO_WORDS: &str = "This engine does not compute with words: no f
 pub(super) struct WordArgs {
     /// Look up this function only: isqrt, crc16, sbox, or the name of a .csv file
     #[arg(long, value_name = "NAME", value_parser = clap::value_parser!(Function))]
+    #[arg(conflicts_with_all = ["params", "x", "y", "pairs", "key"])]
     function: Option<Function>,
     /// Bits of its words, 2 to 20 [default: 14; 8 for sbox]
     #[arg(long, value_name = "BITS", requires = "function", value_parser = clap::value_parser!(u32).range(2..=20))]
