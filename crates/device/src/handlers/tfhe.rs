@@ -44,6 +44,7 @@ pub const TLWE_COW: TypeCode = TypeCode(4);
 pub const BOOTSTRAPPING_KEY: DataId = DataId(1);
 /// The data id of the (public functional) key-switching key.
 pub const KEY_SWITCHING_KEY: DataId = DataId(2);
+
 /// The register of the bootstrapping key of `key_id`.
 ///
 /// # Example

@@ -148,11 +148,11 @@ impl KeyContext for Tabulated {
     }
 }
 
-/// Memory of a table: entries of 4 bytes, or nodes of 12.
+/// Memory of a table: entries of 4 bytes, or nodes of 20 with the last reader of each.
 fn table_bytes(table: &word::Table) -> u64 {
     let len = match table {
         word::Table::Dense(table) => 4 * table.entries().len(),
-        word::Table::Diagram(diagram) => 16 * diagram.nodes().len() + 16 * diagram.outputs().len(),
+        word::Table::Diagram(diagram) => 40 * diagram.nodes().len() + 32 * diagram.outputs().len(),
     };
     len as u64 + 256
 }
@@ -163,9 +163,10 @@ pub(super) fn prepare(id: VrId, operand: &[u8]) -> Result<Arc<dyn KeyContext>, H
     Ok(Arc::new(Tabulated { table, stored: operand.len() as u64 }))
 }
 
-/// The most memory that reading a table takes: its entries have one to four bytes when stored, and four when read.
+/// The most memory that reading a table takes: entries of one to four bytes become four, nodes of 12 bytes about 80 while they
+/// are checked.
 pub(super) fn prepare_bytes(operand: &[u8]) -> u64 {
-    6 * operand.len() as u64 + 1024
+    8 * operand.len() as u64 + 1024
 }
 
 /// Checks the size of a table or a word.
