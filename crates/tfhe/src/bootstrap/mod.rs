@@ -36,8 +36,6 @@ use crate::ggsw::GgswCiphertext;
 use crate::ggsw_shape::GgswShape;
 use crate::glwe::GlweCiphertext;
 
-#[cfg(test)]
-use batch::MAX_LOCKSTEP;
 pub(crate) use batch::share_among_threads;
 pub(crate) use size::transformed_key_bytes;
 

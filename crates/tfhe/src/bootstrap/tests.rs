@@ -2,6 +2,7 @@
 
 use ciphermill_lattice::{Csprng, SecretSeed, Torus};
 
+use super::batch::MAX_LOCKSTEP;
 use super::private::Build;
 use super::*;
 use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
