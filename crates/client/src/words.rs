@@ -6,7 +6,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use ciphermill_tfhe::ClientKey;
 use ciphermill_tfhe::word::{DenseTable, MAX_DENSE_BITS, TableError, Word};
 
 use crate::error::ClientError;
@@ -267,16 +266,6 @@ fn s_box(x: u8) -> u8 {
 /// [`ClientError::File`] or [`ClientError::Content`].
 pub fn word(path: &Path) -> Result<Word, ClientError> {
     files::decode(path, MAX_WORD_BYTES, Word::from_bytes)
-}
-
-/// Reads a word and decrypts it.
-///
-/// # Errors
-/// [`ClientError::File`], or [`ClientError::Content`] for a word of another key.
-pub fn decrypt(path: &Path, key: &ClientKey) -> Result<(u128, Word), ClientError> {
-    let word = word(path)?;
-    let value = key.decrypt_word(&word).map_err(ClientError::content(path))?;
-    Ok((value, word))
 }
 
 #[cfg(test)]

@@ -148,10 +148,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     }
     let parent = resources::work_directory(args.dir.as_deref());
     resources::check(&parameters, &parent)?;
-    let directory = tempfile::Builder::new()
-        .prefix("ciphermill-demo-")
-        .tempdir_in(&parent)
-        .map_err(CliError::file("make a folder in", &parent))?;
+    let directory = work_folder(&parent)?;
     if !args.json {
         report::announce(&parameters, args.seed)?;
     }
@@ -219,27 +216,29 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         hmvp: hmvp::run(&*products, &mut randomness)?,
     });
     output::result(args.json, &report, &report.to_text())?;
-    match report.wrong() {
-        0 => Ok(()),
-        wrong => Err(CliError::WrongResults { wrong }),
-    }
+    require_right(report.wrong())
+}
+
+/// A folder for keys and store, which is removed when it is dropped.
+fn work_folder(parent: &Path) -> Result<tempfile::TempDir, CliError> {
+    let folder = tempfile::Builder::new().prefix("ciphermill-demo-").tempdir_in(parent);
+    folder.map_err(CliError::file("make a folder in", parent))
+}
+
+/// An error if results were wrong.
+fn require_right(wrong: usize) -> Result<(), CliError> {
+    if wrong == 0 { Ok(()) } else { Err(CliError::WrongResults { wrong }) }
 }
 
 /// The demo of one function alone.
 fn run_words(args: &Args) -> Result<(), CliError> {
     let engine = Engines::new(args.engine.engine, args.backend.into()).bootstrap()?;
     let parent = resources::work_directory(args.dir.as_deref());
-    let directory = tempfile::Builder::new()
-        .prefix("ciphermill-demo-")
-        .tempdir_in(&parent)
-        .map_err(CliError::file("make a folder in", &parent))?;
+    let directory = work_folder(&parent)?;
     let mut randomness = Randomness { seed: args.seed, used: 0 };
     let report = words::run(&args.words, engine, &mut randomness, directory.path())?;
     output::result(args.json, &report, &report.to_text())?;
-    match report.wrong() {
-        0 => Ok(()),
-        wrong => Err(CliError::WrongResults { wrong }),
-    }
+    require_right(report.wrong())
 }
 
 /// The key choice asked for, else the paper's order where the dimensions are the paper's or a toy's, else the one with the

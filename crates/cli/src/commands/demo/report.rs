@@ -134,8 +134,8 @@ impl From<&InstructionMetrics> for Instruction {
 
 /// The paper's figures: Tables 8, 11, 12 and 13.
 #[derive(Debug, Serialize)]
-struct Paper {
-    bootstrap_fpga_s: f64,
+pub(super) struct Paper {
+    pub(super) bootstrap_fpga_s: f64,
     bootstrap_tesla_t4_s: f64,
     bootstrap_ryzen_5950x_s: f64,
     homadd_fpga_s: f64,
@@ -145,7 +145,7 @@ struct Paper {
     ciphertext_bytes: u64,
 }
 
-const PAPER: Paper = Paper {
+pub(super) const PAPER: Paper = Paper {
     bootstrap_fpga_s: 0.24996,
     bootstrap_tesla_t4_s: 0.617,
     bootstrap_ryzen_5950x_s: 3.97,

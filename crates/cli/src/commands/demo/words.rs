@@ -20,6 +20,7 @@ use ciphermill_tfhe::word::{Table, Word};
 use ciphermill_tfhe::{ClientKey, KeyForm, ParameterSet, SecurityPolicy, TfheEngine};
 use serde::Serialize;
 
+use super::report::PAPER;
 use super::{KEY, Randomness, lap, open_device, write};
 use crate::error::CliError;
 use crate::fault::judged;
@@ -113,16 +114,14 @@ pub(super) struct Report {
     test_seed: Option<u64>,
 }
 
-/// The arguments, in an order that repeats none.
+/// The arguments: all, or random ones.
 fn arguments(args: &WordArgs, bits: u32, rng: &mut Csprng) -> Vec<u32> {
     let mask = u32::MAX >> (32 - bits);
-    match (args.all, args.is_alone()) {
-        (true, _) => (0..=mask).collect(),
-        (false, alone) => {
-            let count = if alone { args.words } else { FEW };
-            (0..count).map(|_| rng.next_u64() as u32 & mask).collect()
-        }
+    if args.all {
+        return (0..=mask).collect();
     }
+    let count = if args.is_alone() { args.words } else { FEW };
+    (0..count).map(|_| rng.next_u64() as u32 & mask).collect()
 }
 
 /// Makes keys, stores them with the table and a program, and writes the words.
@@ -208,7 +207,7 @@ pub(super) fn run(
         threads: rayon::current_num_threads(),
         kind: "measured",
         machine: machine::Machine::this(),
-        paper_bootstrap_s: 0.24996,
+        paper_bootstrap_s: PAPER.bootstrap_fpga_s,
         test_seed: randomness.seed,
     })
 }

@@ -47,11 +47,11 @@ struct WordReport {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let given = args.encoding.is_given().then(|| args.encoding.encoding()).transpose()?;
     let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
-    if words::word(&args.file).is_ok() {
+    if let Ok(word) = words::word(&args.file) {
         if given.is_some() {
             return Err(CliError::Usage("a word has no encoding; leave out --bits, --min and --max".to_owned()));
         }
-        let (message, word) = words::decrypt(&args.file, &client)?;
+        let message = client.decrypt_word(&word).map_err(CliError::content(&args.file))?;
         return output::result(args.json, &WordReport { message, digits: word.digits().len() }, &message.to_string());
     }
     let (message, ciphertext) = tfhe::decrypt(&args.file, &client, given.as_ref())?;

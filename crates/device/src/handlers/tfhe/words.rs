@@ -200,7 +200,7 @@ pub(super) fn validate(id: VrId, bytes: &[u8], key: Option<(&ParameterSet, KeyTa
     key.map_or(Ok(()), |(parameters, tag)| word.check(parameters, tag).map_err(|e| invalid(id, e)))
 }
 
-/// What is known of a word.
+/// The knowledge about a word.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     digits: usize,
@@ -213,7 +213,7 @@ impl Fact for Known {
     }
 }
 
-/// What is known of a table.
+/// The knowledge about a table.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     /// A bit for each position that it reads.
