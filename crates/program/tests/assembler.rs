@@ -118,7 +118,7 @@ fn errors_of_form_name_line_column_and_what_was_expected() {
         ("# a\n\n", "line 2, column 1: the text ends without".to_owned()),
         (
             "return 3:0:1\n  jump 3",
-            "line 2, column 3: expected mov, push, pop, bootstrap, homadd, homsub, homintmult, hmvp, padd, psub, paddplain, pscale, pmatvec, wselect, wlook, wslice, wcat, return or .bind, found `jump`"
+            "line 2, column 3: expected mov, push, pop, bootstrap, homadd, homsub, homintmult, hmvp, padd, psub, paddplain, pscale, pmatvec, wselect, wlook, wslice, wcat, wsplit, return or .bind, found `jump`"
                 .to_owned(),
         ),
         ("mov", format!("line 1, column 4: {register} the end of the line")),

@@ -36,6 +36,7 @@ fn reads_and_writes_follow_the_papers_table() {
         (two(&tfhe::LOOK_UP, t, w), 49, vec![t], Some(w), "wlook 32:0:0, 33:0:1"),
         (factor(&tfhe::SLICE, w, 513), 50, vec![w], Some(w), "wslice 33:0:1, 513"),
         (two(&tfhe::CONCATENATE, w, y), 51, vec![w, y], Some(w), "wcat 33:0:1, 34:0:2"),
+        (two(&tfhe::SPLIT, w, a), 52, vec![a], Some(w), "wsplit 33:0:1, 3:0:1"),
     ];
     assert_eq!(set().instructions().map(|spec| spec.opcode().0).collect::<Vec<_>>(), table.clone().map(|row| row.1));
     for (instruction, opcode, reads, writes, text) in table {

@@ -231,7 +231,7 @@ impl ServerKey {
     }
 
     /// Key switches in one pass over the key, or on several threads.
-    fn switch<T: Torus>(
+    pub(crate) fn switch<T: Torus>(
         &self,
         inputs: &[&LweCiphertext<T>],
         threads: usize,
@@ -243,7 +243,7 @@ impl ServerKey {
         }
     }
 
-    fn check(&self, input: &Ciphertext) -> Result<(), TfheError> {
+    pub(crate) fn check(&self, input: &Ciphertext) -> Result<(), TfheError> {
         require_key_set("key tag of the ciphertext", input.key_tag(), self.tag)?;
         self.parameters.check_ciphertext(input)
     }

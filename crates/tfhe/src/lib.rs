@@ -85,7 +85,7 @@ pub use client::{ClientKey, KeySeeds};
 pub use encoding::{Encoding, EncodingError};
 pub use engine::{
     BootstrapJob, CpuEngine, Job, KeyPart, KeyPartError, KeyPartId, LookUpJob, Output, PreparedKey, SelectJob,
-    SelectorFile, Selectors, TfheEngine,
+    SelectorFile, Selectors, SplitJob, TfheEngine,
 };
 pub use error::TfheError;
 pub use modulus_switch::ModulusSwitch;

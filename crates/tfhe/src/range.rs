@@ -54,6 +54,12 @@ pub enum RangeError {
         /// Places of the other.
         expected: u64,
     },
+    /// The messages have no bits.
+    #[error("an integer at {places} places has no bits; use an encoding whose number of places is a power of two")]
+    NotPowerOfTwo {
+        /// Places of the encoding.
+        places: u64,
+    },
     /// A test vector has no value for some messages.
     #[error(
         "messages from {min} to {max} are not all in the test vector, which covers {table_min} to {table_max}; use a test \

@@ -3,12 +3,13 @@
 use ciphermill_lattice::Csprng;
 use ciphermill_math::Isa;
 use ciphermill_testing::available;
+use ciphermill_tfhe::circuit::Split;
 use ciphermill_tfhe::parameters::{MESSAGE_2_2M64, TEST_WORD, WORD_2M64};
 use ciphermill_tfhe::server_key::validate_key;
 use ciphermill_tfhe::word::{DenseTable, Diagram, Edge, MAX_LIVE_NODES, Node, SelectorId, Table, TableError, Word};
 use ciphermill_tfhe::{
-    Backend, ClientKey, CpuEngine, Job, KeyForm, KeyKind, KeyPart, KeyPartError, KeyPartId, LookUpJob, Output,
-    PreparedKey, SelectJob, SelectorFile, TfheEngine, TfheError, serial,
+    Backend, Ciphertext, ClientKey, CpuEngine, Encoding, Job, KeyForm, KeyKind, KeyOrder, KeyPart, KeyPartError,
+    KeyPartId, LookUpJob, Output, PreparedKey, SelectJob, SelectorFile, SplitJob, TfheEngine, TfheError, serial,
 };
 use ciphermill_wire::seal;
 use std::sync::Arc;
@@ -72,6 +73,12 @@ fn select(key: &dyn PreparedKey, word: &Word) -> SelectorFile {
 
 fn look_up(key: &dyn PreparedKey, file: &SelectorFile, table: &Table) -> Word {
     let outputs = key.run(&[LookUpJob { file, table }.into()]).expect("selected");
+    let [Output::Word(word)] = &outputs[..] else { panic!("{outputs:?}") };
+    word.clone()
+}
+
+fn split_one(key: &dyn PreparedKey, input: &Ciphertext, split: Split) -> Word {
+    let outputs = key.run(&[SplitJob { input, split }.into()]).expect("its key");
     let [Output::Word(word)] = &outputs[..] else { panic!("{outputs:?}") };
     word.clone()
 }
@@ -156,6 +163,87 @@ fn widths_and_positions() {
             "{bits} {output}"
         );
     }
+}
+
+/// Sums of products of 14 bits as one LWE ciphertext, and a table of their bits.
+#[test]
+fn integers_of_14_bits_on_every_path() {
+    let bench = Bench::new(WORD_2M64, 79);
+    let seed = Seed::fresh();
+    let (encoding, split) = (Encoding::unsigned(14, false).expect("14 bits"), Split::new(14, 14).expect("14 bits"));
+    let (f, table) = &tables()[2];
+    for isa in available(Isa::ALL, |isa| isa.is_available()) {
+        let key = bench.prepare(&CpuEngine::on(isa, Backend::Fft));
+        let mut rng = Csprng::from_secret(&seed.secret(1), 0);
+        for round in 0..if isa == Isa::current() { 12 } else { 2 } {
+            let [a, b] = [0; 2].map(|_| rng.next_u64() as i64 & 0x3fff);
+            let [mut sum, other] =
+                [a, b].map(|m| bench.client().encrypt(&encoding, m, KeyOrder::Big, &mut rng).expect("14 bits"));
+            sum.scalar_mul_assign(-5);
+            sum.add_assign(&other).expect("one key");
+            let value = (b - 5 * a).rem_euclid(1 << 14);
+            let word = split_one(&*key, &sum, split);
+            assert_eq!(bench.client().decrypt_word(&word).expect("its key"), value as u128, "{isa}, {round}");
+            let result = look_up(&*key, &select(&*key, &word), table);
+            assert_eq!(
+                bench.client().decrypt_word(&result).expect("its key"),
+                f(value as u32).into(),
+                "{isa}, {round}"
+            );
+        }
+    }
+}
+
+/// Widths and back ends, several integers in one batch and alone, on one thread and on two.
+#[test]
+fn integers_of_every_width() {
+    let bench = Bench::new(TEST_WORD, 80);
+    let mut rng = Csprng::from_secret(&Seed::fresh().secret(0), 0);
+    let widths = [(1, 1), (2, 1), (5, 5), (9, 4), (12, 12), (21, 21)];
+    let mut inputs = Vec::new();
+    for (log2_places, bits) in widths {
+        let value = rng.next_u64() & (u64::MAX >> (64 - bits));
+        // Encodings above 2^20 places have a padding bit.
+        let encoding = Encoding::unsigned(log2_places - 1, true).expect("a width");
+        let half = bench.client().encrypt(&encoding, (value / 2) as i64, KeyOrder::Big, &mut rng).expect("in range");
+        let mut input = half.clone();
+        input.add_assign(&half).expect("one key");
+        if value % 2 == 1 {
+            let one = Encoding::new(-1, (1 << (log2_places - 1)) - 2, true).expect("a width");
+            let minus = bench.client().encrypt(&one, -1, KeyOrder::Big, &mut rng).expect("in range");
+            input.sub_assign(&minus).expect("one key");
+        }
+        inputs.push((value, input, Split::new(log2_places, bits).expect("a width")));
+    }
+    let jobs: Vec<Job<'_>> = inputs.iter().map(|(_, input, split)| SplitJob { input, split: *split }.into()).collect();
+    for backend in [Backend::Fft, Backend::Ntt] {
+        let key = bench.prepare(&CpuEngine::new(backend));
+        let outputs = key.run(&jobs).expect("its key");
+        for threads in [1, 2] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            assert_eq!(pool.install(|| key.run(&jobs)).expect("its key"), outputs, "{backend}, {threads} threads");
+        }
+        for ((value, input, split), output) in inputs.iter().zip(&outputs) {
+            let Output::Word(word) = output else { panic!("{output:?}") };
+            assert_eq!(word.digits().len(), split.digits());
+            assert_eq!(bench.client().decrypt_word(word).expect("its key"), u128::from(*value), "{backend} {split:?}");
+            assert_eq!(&split_one(&*key, input, *split), word, "{backend} {split:?}: alone");
+        }
+    }
+    // Integers of another key set, under the small key, and of a set without words.
+    let key = bench.prepare(&CpuEngine::new(Backend::Fft));
+    let (encoding, split) = (Encoding::unsigned(2, false).expect("2 bits"), Split::new(2, 2).expect("2 bits"));
+    let stranger = Bench::new(TEST_WORD, 81);
+    let strange = stranger.client().encrypt(&encoding, 1, KeyOrder::Big, &mut rng).expect("2 bits");
+    let small = bench.client().encrypt(&encoding, 1, KeyOrder::Small, &mut rng).expect("2 bits");
+    for input in [&strange, &small] {
+        let refused = key.run(&[SplitJob { input, split }.into()]);
+        assert!(matches!(refused, Err(TfheError::Mismatch { .. })), "{refused:?}");
+    }
+    let without = keys(MESSAGE_2_2M64, KeyForm::Seeded, 82);
+    let input = without.client.encrypt(&encoding, 1, KeyOrder::Big, &mut rng).expect("2 bits");
+    let refused = without.load(Backend::Fft).run(&[SplitJob { input: &input, split }.into()]);
+    assert!(matches!(refused, Err(TfheError::NoWords { .. })), "{refused:?}");
 }
 
 #[test]

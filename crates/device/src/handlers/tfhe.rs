@@ -23,7 +23,9 @@ use ciphermill_tfhe::{
     SecurityPolicy, SelectorFile, Table, TestVector, TfheEngine, TfheError,
 };
 use ciphermill_wire::WireError;
-pub use words::{CONCATENATE, CONVERSION_KEY, LOOK_UP, SELECT, SLICE, TABLE, WORD_COR, WORD_COW, conversion_key};
+pub use words::{
+    CONCATENATE, CONVERSION_KEY, LOOK_UP, SELECT, SLICE, SPLIT, TABLE, WORD_COR, WORD_COW, conversion_key,
+};
 
 use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
 use crate::handler::{
@@ -91,6 +93,8 @@ pub mod opcode {
     pub const SLICE: Opcode = Opcode(50);
     /// `wcat n1, n2`
     pub const CONCATENATE: Opcode = Opcode(51);
+    /// `wsplit n1, n2`
+    pub const SPLIT: Opcode = Opcode(52);
 }
 
 static TEST_VECTOR: ObjectClass = ObjectClass::operand("a test vector", TV).with_default_name("tv");
@@ -152,6 +156,7 @@ pub static SCHEME: Scheme = Scheme {
         &words::LOOK_UP,
         &words::SLICE,
         &words::CONCATENATE,
+        &words::SPLIT,
     ],
     opcodes: &[4..=7, 48..=63],
 };
@@ -350,8 +355,7 @@ impl ObjectHandler for TfheHandler {
     fn describe_key(&self, id: VrId, _size: u64, head: &mut dyn Read) -> Result<Arc<dyn KeyShape>, HandlerError> {
         let (_, header, parameters) = KeyHeader::open(key_kind(id)?, head, self.policy).map_err(|e| invalid(id, e))?;
         let ns_per_step = AtomicU64::new(INITIAL_NS_PER_STEP.to_bits());
-        // A digit needs a rotation, and about a third of its work afterwards.
-        let words = words::Times::new(1.5 * INITIAL_NS_PER_STEP * bootstrap_steps(&parameters));
+        let words = words::Times::new(INITIAL_NS_PER_STEP * bootstrap_steps(&parameters));
         Ok(Arc::new(Shape { parameters, tag: header.tag(), ns_per_step, words }))
     }
 
@@ -466,7 +470,7 @@ impl ObjectHandler for TfheHandler {
     }
 
     fn needs_key(&self, instruction: &Instruction) -> bool {
-        matches!(instruction.opcode(), opcode::BOOTSTRAP | opcode::SELECT | opcode::LOOK_UP)
+        matches!(instruction.opcode(), opcode::BOOTSTRAP | opcode::SELECT | opcode::LOOK_UP | opcode::SPLIT)
     }
 
     fn prepares(&self, instruction: &Instruction) -> Option<usize> {

@@ -7,7 +7,9 @@ use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_program::{Fault, KeyId, VerifyError};
 use ciphermill_tfhe::parameters::TEST_WORD;
 use ciphermill_tfhe::word::{DenseTable, Diagram, Edge, Node, SelectorId, Table, Word};
-use ciphermill_tfhe::{ClientKey, KeyForm, KeySeeds, ParameterSet};
+use ciphermill_tfhe::{
+    Bounds, Ciphertext, ClientKey, Encoding, KeyForm, KeyOrder, KeySeeds, MessageRange, ParameterSet,
+};
 
 const KEY: KeyId = KeyId(0);
 
@@ -216,6 +218,115 @@ fn a_word_that_states_much_noise_is_not_selected() {
     let result = Word::from_bytes(&f.space.run(&program(source)).expect("a result")).expect("a word");
     let noise = ciphermill_tfhe::noise::word::WordNoise::new(f.client.parameters()).expect("words");
     assert_eq!(result.variance(), noise.digit(4));
+}
+
+/// Sums of products at 2^8 places, as words.
+#[test]
+fn an_integer_is_split_and_enters_a_table() {
+    let mut f = Fixture::new(DeviceConfig::in_memory());
+    f.table(0, dense(8, 8, &[0, 1, 2, 3], |x| (x * x) & 0xff));
+    let encoding = Encoding::unsigned(8, false).expect("8 bits");
+    let encrypt = |f: &mut Fixture, m: i64, range: Option<(i64, i64)>| {
+        let integer = f.client.encrypt(&encoding, m, KeyOrder::Big, &mut f.rng).expect("8 bits");
+        let range = range.map(|(min, max)| MessageRange::new(256, min, max).expect("a range"));
+        let range = range.or(integer.bounds().range());
+        integer.clone().with_bounds(integer.bounds().with_range(range)).to_bytes()
+    };
+    let sum = "homintmult 3:0:1, 5\nhomadd 3:0:1, 4:0:2\nwsplit 33:0:9, 3:0:1\n";
+    let look = "wselect 33:0:9, 0\nwlook 32:0:0, 33:0:9\nreturn 33:0:9";
+    for (a, b) in [(0, 0), (40, 3), (25, 130), (31, 100)] {
+        let (x, y) = (encrypt(&mut f, a, Some((0, 40))), encrypt(&mut f, b, Some((0, 55))));
+        put(&f.space, register("3:0:1"), &x);
+        put(&f.space, register("4:0:2"), &y);
+        let value = (5 * a + b) as u128 & 0xff;
+        assert_eq!(f.run(&format!("{sum}return 33:0:9")), value);
+        assert_eq!(f.run(&format!("{sum}{look}")), (value * value) & 0xff);
+    }
+    // The range says how many digits the word has: 0 to 12 have four bits, and with negative messages there are all eight.
+    let digits = |f: &Fixture| {
+        let bytes = f.space.run(&program("wsplit 33:0:9, 3:0:1\nreturn 33:0:9")).expect("a word");
+        let word = Word::from_bytes(&bytes).expect("a word");
+        let noise = ciphermill_tfhe::noise::word::WordNoise::new(f.client.parameters()).expect("words");
+        assert_eq!(word.variance(), noise.split());
+        f.client.decrypt_digits(&word).expect("its key")
+    };
+    for (m, range, expected) in
+        [(9, (0, 12), &[1, 2][..]), (9, (0, 16), &[1, 2, 0]), (0, (0, 0), &[0]), (253, (-5, 5), &[1, 3, 3, 3])]
+    {
+        let integer = encrypt(&mut f, m, Some(range));
+        put(&f.space, register("3:0:1"), &integer);
+        assert_eq!(digits(&f), expected, "{m} in {range:?}");
+    }
+    let metrics = f.device.metrics();
+    assert_eq!(metrics.instructions["wsplit"].count, 12);
+    // The selection of a word counts its digits before anything runs.
+    f.table(1, dense(10, 2, &[0, 1, 2, 3, 4], |x| x & 3));
+    let empty = "it reads position 4, which is empty; select it before";
+    assert_eq!(
+        f.operand("wsplit 33:0:9, 3:0:1\nwselect 33:0:9, 0\nwlook 32:0:1, 33:0:9\nreturn 33:0:9"),
+        (2, empty.into())
+    );
+}
+
+#[test]
+fn integers_that_cannot_be_split_are_refused_before_anything_runs() {
+    let mut f = Fixture::new(DeviceConfig::in_memory());
+    let source = "wsplit 33:0:9, 3:0:1\nreturn 33:0:9";
+    let mut refuse = |encoding: &Encoding, order, change: &dyn Fn(Ciphertext) -> Ciphertext| {
+        let integer = f.client.encrypt(encoding, 1, order, &mut f.rng).expect("in range");
+        put(&f.space, register("3:0:1"), &change(integer).to_bytes());
+        let cause = f.refusal(source);
+        assert_eq!(f.device.metrics().programs_run, 0, "{cause}");
+        cause
+    };
+    let bits = Encoding::unsigned(8, false).expect("8 bits");
+    let same = |integer| integer;
+    let handler = |cause| match cause {
+        RunError::Instruction { index: 0, source, .. } => source,
+        other => panic!("{other}"),
+    };
+    match handler(refuse(&Encoding::new(0, 9, true).expect("ten"), KeyOrder::Big, &same)) {
+        HandlerError::Range { what, .. } => assert!(what.contains("20 places has no bits"), "{what}"),
+        other => panic!("{other}"),
+    }
+    match handler(refuse(&bits, KeyOrder::Small, &same)) {
+        HandlerError::Operand { what, .. } => assert!(what.contains("under the small one"), "{what}"),
+        other => panic!("{other}"),
+    }
+    let unknown = |integer: Ciphertext| integer.clone().with_bounds(integer.bounds().with_range(None));
+    assert!(matches!(handler(refuse(&bits, KeyOrder::Big, &unknown)), HandlerError::UnknownRange { .. }));
+    let noisy = |integer: Ciphertext| {
+        let bounds = Bounds::new(integer.bounds().range(), (-16f64).exp2()).expect("a variance");
+        integer.with_bounds(bounds)
+    };
+    let cause = refuse(&bits, KeyOrder::Big, &noisy);
+    assert!(matches!(cause, RunError::FailureTooLikely { .. }), "{cause}");
+    // The conversion key is not needed, and the others are.
+    f.space.delete(conversion_key(KEY)).expect("stored");
+    let integer = f.client.encrypt(&bits, 200, KeyOrder::Big, &mut f.rng).expect("8 bits");
+    put(&f.space, register("3:0:1"), &integer.to_bytes());
+    assert_eq!(f.run(source), 200);
+    f.space.delete(key_switching_key(KEY)).expect("stored");
+    match f.refusal(source) {
+        RunError::Verify(VerifyError::Instruction { fault: Fault::MissingKey { key, .. }, .. }) => {
+            assert_eq!(key, key_switching_key(KEY));
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// A range is never assumed for a split: it says which bits there are.
+#[test]
+fn a_split_assumes_no_range() {
+    let mut f = Fixture::new(DeviceConfig { assume_range: true, ..DeviceConfig::in_memory() });
+    let bits = Encoding::unsigned(8, false).expect("8 bits");
+    let integer = f.client.encrypt(&bits, 1, KeyOrder::Big, &mut f.rng).expect("8 bits");
+    let bounds = integer.bounds().with_range(None);
+    put(&f.space, register("3:0:1"), &integer.with_bounds(bounds).to_bytes());
+    match f.refusal("wsplit 33:0:9, 3:0:1\nreturn 33:0:9") {
+        RunError::Instruction { source: HandlerError::UnknownRange { .. }, .. } => {}
+        other => panic!("{other}"),
+    }
 }
 
 #[test]

@@ -101,7 +101,8 @@ impl ServerKey {
         let exponents =
             |digit: &&LweCiphertext<u32>| switch(digit).into_iter().map(|exponent| FUNCTIONS * exponent).collect();
         let exponents: Vec<Vec<usize>> = digits.iter().map(exponents).collect();
-        let rotated = rotate_all(rotation, &exponents, &vector)?;
+        let rotations: Vec<_> = exponents.iter().map(|exponents| (&exponents[..], &vector)).collect();
+        let rotated = rotate_all(rotation, &rotations)?;
         let bits = rotated.iter().map(|glwe| extract_bits(glwe, selector)).collect::<Result<Vec<_>, _>>()?;
         Ok(bits.concat())
     }
@@ -161,24 +162,21 @@ impl ServerKey {
     pub fn look_up(&self, file: &SelectorFile, table: &Table) -> Result<Word, TfheError> {
         let digits = self.look_up_big(file, table)?;
         let inputs: Vec<&LweCiphertext<u64>> = digits.iter().collect();
-        let switched = match rayon::current_num_threads() {
-            1 => self.keyswitch.switch_batch_on(self.isa, &inputs)?,
-            _ => self.keyswitch.switch_batch_parallel_on(self.isa, &inputs)?,
-        };
+        let switched = self.switch(&inputs, rayon::current_num_threads())?;
         let noise = WordNoise::new(&self.parameters)
             .ok_or_else(|| TfheError::NoWords { name: self.parameters.name.clone() })?;
         Word::new(self.tag, switched, noise.digit(table.depth()))
     }
 }
 
-/// The rotations of one polynomial by each list of exponents.
-fn rotate_all(
+/// The rotation of each polynomial by its exponents.
+pub(super) fn rotate_all(
     key: &dyn BlindRotation<u64>,
-    exponents: &[Vec<usize>],
-    accumulator: &GlweCiphertext<u64>,
+    rotations: &[(&[usize], &GlweCiphertext<u64>)],
 ) -> Result<Vec<GlweCiphertext<u64>>, TfheError> {
-    share_among_threads(exponents, |exponents, threads| {
-        let rotations: Vec<_> = exponents.iter().map(|exponents| Rotation { exponents, accumulator }).collect();
+    share_among_threads(rotations, |rotations, threads| {
+        let rotation = |&(exponents, accumulator)| Rotation { exponents, accumulator };
+        let rotations: Vec<_> = rotations.iter().map(rotation).collect();
         match rotations[..] {
             [rotation] => Ok(vec![key.blind_rotate(rotation, threads)?]),
             _ => key.blind_rotate_batch(&rotations),

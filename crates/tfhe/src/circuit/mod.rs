@@ -22,16 +22,22 @@
 //! - **Scheme switch.** From (a, b) with the phase μ·g, the ciphertext (b, 0) + a ⊡ [S'²] has the phase −S'·μ·g: the other row
 //!   of the selector.
 //!
+//! The other way into a word starts from one LWE ciphertext of an integer, a sum of products for example: [`Split`] takes its
+//! bits, one after the other.
+//!
 //! [`mod@reference`] defines every stage with schoolbook products.
 
 mod evaluation;
+mod integer;
 mod key;
 pub mod reference;
 mod ring;
 mod shape;
+mod split;
 mod transformed;
 
 pub use evaluation::DigitStages;
+pub use integer::Split;
 pub use key::{ConversionKey, SeededConversionKey};
 pub use shape::ConversionShape;
 pub(crate) use transformed::{Circuit, of};
@@ -41,6 +47,9 @@ pub const DIGIT_PLACES: u64 = 4;
 
 /// Functions that one rotation looks up: two bits, at two levels.
 pub const FUNCTIONS: usize = 4;
+
+/// Functions that one rotation of a split looks up: a bit's part of its digit, and its own weight.
+pub const SPLIT_FUNCTIONS: usize = 2;
 
 /// A bit of a digit that a rotation without a padding bit looks up.
 ///

@@ -2,11 +2,13 @@
 
 use zeroize::Zeroizing;
 
-use super::{FUNCTIONS, GrayBit, key::ConversionKey};
+use super::integer::{Remainder, Split};
+use super::{FUNCTIONS, GrayBit, SPLIT_FUNCTIONS, key::ConversionKey};
 use crate::dimension::{Decomposition, GlweDimension, PolynomialSize};
 use crate::error::{TfheError, require_equal};
 use crate::ggsw::{GgswCiphertext, GgswShape, gadget_element};
 use crate::glwe::GlweCiphertext;
+use crate::keyswitch::LweKeyswitchKey;
 use crate::lwe::LweCiphertext;
 use crate::modulus_switch::ModulusSwitch;
 use crate::reference;
@@ -197,6 +199,75 @@ pub fn selectors(
     }
     let [sum, high] = selectors.try_into().expect("two bits");
     Ok([sum, high])
+}
+
+/// The exponents of the rotation of a bit at half a turn, modulo 2N: those of the centred switch modulo 2N/2, times 2.
+///
+/// # Errors
+/// If N is below 32.
+pub fn split_exponents(bit: &LweCiphertext<u32>, size: PolynomialSize) -> Result<Vec<usize>, TfheError> {
+    let coarse = PolynomialSize::try_from(size.get() / SPLIT_FUNCTIONS).map_err(TfheError::transform)?;
+    let exponents = ModulusSwitch::Centred.exponents(bit.elements(), coarse);
+    Ok(exponents.into_iter().map(|exponent| SPLIT_FUNCTIONS * exponent).collect())
+}
+
+/// The polynomial that a bit rotates. Coefficient 2e + c is ±½ of weight c, with the sign of the bit whose phases contain
+/// e/N.
+///
+/// # Errors
+/// Never for a size on offer.
+pub(crate) fn split_vector(
+    weights: [u64; SPLIT_FUNCTIONS],
+    dimension: GlweDimension,
+    size: PolynomialSize,
+) -> Result<GlweCiphertext<u64>, TfheError> {
+    // N/2 steps are half a turn; a bit of 1 is at the end of them, and has the second half.
+    let steps = size.get() / SPLIT_FUNCTIONS;
+    let coefficients = (0..steps)
+        .flat_map(|step| weights.map(|weight| if step < steps / 2 { (weight / 2).wrapping_neg() } else { weight / 2 }));
+    GlweCiphertext::trivial(&coefficients.collect::<Vec<_>>(), dimension, size)
+}
+
+/// The LWE ciphertexts, under the big key, of a rotated bit in each of its weights.
+///
+/// # Errors
+/// Never for a size on offer.
+pub(crate) fn split_bits(
+    rotated: &GlweCiphertext<u64>,
+    weights: [u64; SPLIT_FUNCTIONS],
+) -> Result<[LweCiphertext<u64>; SPLIT_FUNCTIONS], TfheError> {
+    let extract = |degree: usize| -> Result<_, TfheError> {
+        let mut bit = rotated.extract(degree)?;
+        let body = bit.dimension().0;
+        let elements = bit.elements_mut();
+        elements[body] = elements[body].wrapping_add(weights[degree] / 2);
+        Ok(bit)
+    };
+    Ok([extract(0)?, extract(1)?])
+}
+
+/// The digits, under the big key, of the word of an integer under the big key.
+///
+/// # Errors
+/// If the keys or the integer are not of one parameter set.
+pub fn split(
+    bootstrap: &[GgswCiphertext<u64>],
+    keyswitch: &LweKeyswitchKey,
+    split: Split,
+    integer: &LweCiphertext<u64>,
+) -> Result<Vec<LweCiphertext<u64>>, TfheError> {
+    let rotation = bootstrap.first().map(GgswCiphertext::shape);
+    let rotation = rotation.ok_or(TfheError::Mismatch { what: "ciphertexts of the key", given: 0, expected: 1 })?;
+    let mut remainder = Remainder::new(split, integer);
+    for bit in 0..split.bits() {
+        let switched = reference::keyswitch(keyswitch, &remainder.scaled(bit))?;
+        let exponents = split_exponents(&switched, rotation.polynomial_size)?;
+        let (mask, body) = exponents.split_at(bootstrap.len());
+        let vector = split_vector(split.weights(bit), rotation.glwe_dimension, rotation.polynomial_size)?;
+        let rotated = reference::blind_rotate(bootstrap, mask, body[0], &vector)?;
+        remainder.take(bit, &split_bits(&rotated, split.weights(bit))?)?;
+    }
+    Ok(remainder.into_digits())
 }
 
 /// The product of the key and a polynomial: S'·p.

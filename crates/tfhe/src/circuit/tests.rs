@@ -2,12 +2,14 @@ use ciphermill_lattice::rng::{Csprng, SecretSeed};
 use ciphermill_lattice::{NoiseDistribution, PolynomialSize, PublicSeed};
 
 use super::reference::{automorphism, ring_switch, scheme_switch, selectors, trace};
-use super::{ConversionKey, ConversionShape, GrayBit, SeededConversionKey};
+use super::{ConversionKey, ConversionShape, GrayBit, SeededConversionKey, Split};
 use crate::dimension::{Decomposition, GlweDimension, LweDimension};
 use crate::ggsw::{GgswCiphertext, GgswEncryptor};
 use crate::glwe::{GlweCiphertext, GlweSecretKey};
+use crate::keyswitch::SeededLweKeyswitchKey;
 use crate::lwe::{LweCiphertext, LweSecretKey};
 use crate::parameters::WordGadgets;
+use crate::range::{MessageRange, RangeError};
 use crate::reference::cmux;
 
 pub(crate) const GADGETS: WordGadgets = WordGadgets {
@@ -136,6 +138,56 @@ fn selectors_choose_by_the_gray_bits_of_a_digit() {
                 chosen[0]
             );
         }
+    }
+}
+
+#[test]
+fn a_split_takes_the_bits_of_an_integer() {
+    let (keys, mut rng) = (Keys::new(), rng(11));
+    let (big, noises) = (keys.table.to_lwe_secret_key(), SecretSeed::from_bytes([12; 32]));
+    let switch = |row| Csprng::from_secret(&noises, row);
+    let keyswitch = SeededLweKeyswitchKey::generate(
+        &big,
+        &keys.small,
+        Decomposition::new(4, 5),
+        noise(-25.0),
+        PublicSeed([13; 32]),
+        switch,
+    );
+    let keyswitch = keyswitch.expect("a gadget").expand();
+    // All places, and fewer bits than places.
+    for (log2_places, bits, value) in [(1, 1, 1u64), (6, 6, 0b10_1101), (7, 7, 0x7f), (8, 5, 0b1_0110), (9, 9, 0)] {
+        let split = Split::new(log2_places, bits).expect("few");
+        let integer = big.encrypt(value << (64 - log2_places), noise(-50.0), &mut rng).expect("fits");
+        let digits = super::reference::split(&keys.bootstrap, &keyswitch, split, &integer).expect("one set");
+        assert_eq!(digits.len(), split.digits());
+        for (i, digit) in digits.iter().enumerate() {
+            let phase: u64 = big.decrypt_phase(digit).expect("its key");
+            let error = fraction(phase.wrapping_sub((value >> (2 * i) & 3) << 62));
+            assert!(error.abs() < (-12f64).exp2(), "{split:?} {value} digit {i}: {error}");
+        }
+    }
+    let wrong = LweCiphertext::trivial(0u64, LweDimension(64));
+    assert!(super::reference::split(&keys.bootstrap, &keyswitch, Split::new(2, 2).expect("few"), &wrong).is_err());
+}
+
+#[test]
+fn the_bits_of_a_range() {
+    let of = |places, min, max| Split::of(&MessageRange::new(places, min, max).expect("a range"));
+    for (places, min, max, bits) in [
+        (2, 0, 0, 1),
+        (2, 0, 1, 1),
+        (16, 0, 7, 3),
+        (16, 3, 8, 4),
+        (1 << 14, 0, 16383, 14),
+        (1 << 14, -1, 5, 14),
+        (1 << 21, 0, 1 << 20, 21),
+    ] {
+        let split = of(places, min, max).expect("a power of two");
+        assert_eq!((split.log2_places(), split.bits()), (places.ilog2(), bits), "{places} {min} {max}");
+    }
+    for places in [1, 3, 20] {
+        assert_eq!(of(places, 0, 0), Err(RangeError::NotPowerOfTwo { places }));
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ciphermill_math::ntt::NttProvider;
 use ciphermill_math::{EngineInfo, EngineKind, Isa};
 
-use super::{BootstrapJob, Job, KeyPart, KeyPartId, LookUpJob, Output, PreparedKey, TfheEngine};
+use super::{BootstrapJob, Job, KeyPart, KeyPartId, LookUpJob, Output, PreparedKey, SplitJob, TfheEngine};
 use crate::backend::Backend;
 use crate::ciphertext::KeyTag;
 use crate::error::TfheError;
@@ -123,17 +123,21 @@ impl PreparedKey for ServerKey {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
-        // Bootstraps run together, in one pass over the key for each thread, and so do selections.
+        // Bootstraps run together, in one pass over the key for each thread, and so do selections and splits.
         let bootstraps: Vec<BootstrapJob<'_>> =
             jobs.iter().filter_map(|job| if let Job::Bootstrap(job) = job { Some(*job) } else { None }).collect();
         let words: Vec<&Word> =
             jobs.iter().filter_map(|job| if let Job::Select(job) = job { Some(job.word) } else { None }).collect();
+        let splits: Vec<SplitJob<'_>> =
+            jobs.iter().filter_map(|job| if let Job::Split(job) = job { Some(*job) } else { None }).collect();
         let mut bootstrapped = self.bootstrap_batch(&bootstraps)?.into_iter();
         let mut selected = if words.is_empty() { Vec::new() } else { self.select_batch(&words)? }.into_iter();
+        let mut split = if splits.is_empty() { Vec::new() } else { self.split_batch(&splits)? }.into_iter();
         let none = |name| TfheError::Engine { what: format!("a {name} without an output") };
         let run = |job: &Job<'_>| match job {
             Job::Bootstrap(_) => bootstrapped.next().map(Output::Ciphertext).ok_or_else(|| none(job.name())),
             Job::Select(_) => selected.next().map(Output::Selectors).ok_or_else(|| none(job.name())),
+            Job::Split(_) => split.next().map(Output::Word).ok_or_else(|| none(job.name())),
             Job::LookUp(LookUpJob { file, table }) => self.look_up(file, table).map(Output::Word),
         };
         jobs.iter().map(run).collect()

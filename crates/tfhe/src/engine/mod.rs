@@ -23,6 +23,7 @@ use std::sync::Arc;
 use ciphermill_math::EngineInfo;
 
 use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
+use crate::circuit::Split;
 use crate::error::TfheError;
 use crate::parameters::{ParameterSet, SecurityPolicy};
 use crate::progress::Progress;
@@ -64,7 +65,7 @@ pub trait TfheEngine: Send + Sync + Debug {
     /// The engine's name, device and kind.
     fn info(&self) -> EngineInfo;
 
-    /// Whether its keys run the jobs of words, [`Job::Select`] and [`Job::LookUp`]. An engine that does not refuses the
+    /// Whether its keys run the jobs of words, [`Job::Select`], [`Job::LookUp`] and [`Job::Split`]. An engine that does not refuses the
     /// conversion key.
     fn computes_words(&self) -> bool {
         false
@@ -162,6 +163,8 @@ pub enum Job<'a> {
     Select(SelectJob<'a>),
     /// A look-up in a table; its output is an [`Output::Word`].
     LookUp(LookUpJob<'a>),
+    /// The bits of an integer; its output is an [`Output::Word`].
+    Split(SplitJob<'a>),
 }
 
 impl Job<'_> {
@@ -172,6 +175,7 @@ impl Job<'_> {
             Job::Bootstrap(_) => "bootstrap",
             Job::Select(_) => "select",
             Job::LookUp(_) => "look-up",
+            Job::Split(_) => "split",
         }
     }
 }
@@ -236,6 +240,27 @@ pub struct LookUpJob<'a> {
     pub table: &'a Table,
 }
 
+/// The word of an integer, which is under the big key.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example_word.txt")]
+/// use ciphermill_tfhe::circuit::Split;
+/// use ciphermill_tfhe::{Encoding, KeyOrder, SplitJob};
+/// let input = client.encrypt(&Encoding::unsigned(6, false)?, 41, KeyOrder::Big, &mut rng)?;
+/// let outputs = server.run(&[SplitJob { input: &input, split: Split::new(6, 6)? }.into()])?;
+/// let [Output::Word(result)] = &outputs[..] else { return Err("one word".into()) };
+/// assert_eq!(client.decrypt_digits(result)?, [1, 2, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SplitJob<'a> {
+    /// The integer.
+    pub input: &'a Ciphertext,
+    /// Its places and bits.
+    pub split: Split,
+}
+
 impl<'a> From<SelectJob<'a>> for Job<'a> {
     fn from(job: SelectJob<'a>) -> Self {
         Job::Select(job)
@@ -245,6 +270,12 @@ impl<'a> From<SelectJob<'a>> for Job<'a> {
 impl<'a> From<LookUpJob<'a>> for Job<'a> {
     fn from(job: LookUpJob<'a>) -> Self {
         Job::LookUp(job)
+    }
+}
+
+impl<'a> From<SplitJob<'a>> for Job<'a> {
+    fn from(job: SplitJob<'a>) -> Self {
+        Job::Split(job)
     }
 }
 

@@ -18,9 +18,9 @@
 
 use super::{
     Backend, FFT_ERROR_FACTOR, KeyWeights, bits, blind_rotation_variance_of, digit_moment, fft_sum_variance,
-    glwe_variance, keyswitch_variance, log2_tails, rounding, ulp2,
+    glwe_variance, keyswitch_variance, log2_sum, log2_tails, rounding, ulp2,
 };
-use crate::circuit::{DIGIT_PLACES, FUNCTIONS};
+use crate::circuit::{DIGIT_PLACES, FUNCTIONS, SPLIT_FUNCTIONS, Split};
 use crate::dimension::Decomposition;
 use crate::parameters::{ParameterSpec, TorusWidth, WordGadgets};
 use crate::word::{DenseTable, Table};
@@ -61,6 +61,8 @@ pub struct WordNoise {
     pub keyswitch: f64,
     /// The modulus switch of a digit before its rotation.
     pub modulus_switch: f64,
+    /// The modulus switch of a bit before its rotation in a split.
+    pub split_switch: f64,
 }
 
 /// Where in a polynomial a CMux is judged.
@@ -101,7 +103,10 @@ impl WordNoise {
         let rest = (0..steps).map(|i| f64::from(steps - 1 - i).exp2() * (1.0 - (-f64::from(i + 1)).exp2()));
         // The coefficients of S'²: their mean (2i + 2 − N')/4, and the variance 3/4 of each of N'/2 products.
         let squares = size * (size * size / 48.0 + 3.0 * size / 8.0);
-        let index = (2 * spec.polynomial_size.get() / FUNCTIONS).trailing_zeros() as usize;
+        let index = |functions: usize| {
+            let bits = (2 * spec.polynomial_size.get() / functions).trailing_zeros() as usize;
+            0.25 * spec.lwe_dimension.0 as f64 * super::rounding(bits, super::ulp2(TorusWidth::U32))
+        };
         Some(Self {
             size,
             rotation,
@@ -114,7 +119,8 @@ impl WordNoise {
             moment: digit_moment(selector),
             levels: selector.level_count.0 as f64,
             keyswitch: keyswitch_variance(spec),
-            modulus_switch: 0.25 * spec.lwe_dimension.0 as f64 * super::rounding(index, super::ulp2(TorusWidth::U32)),
+            modulus_switch: index(FUNCTIONS),
+            split_switch: index(SPLIT_FUNCTIONS),
         })
     }
 
@@ -177,6 +183,41 @@ impl WordNoise {
     #[must_use]
     pub fn digit(&self, depth: usize) -> f64 {
         self.table(depth) + self.keyswitch
+    }
+
+    /// The most noise of a digit of a split, under the small key: of two bits, and of its key switch.
+    #[must_use]
+    pub fn split(&self) -> f64 {
+        2.0 * self.rotation + self.keyswitch
+    }
+
+    /// Variance of the index of a bit of a split at its rotation, for an integer of variance `integer` under the big key. Each bit
+    /// below has left the noise of a rotation.
+    #[must_use]
+    pub fn split_index(&self, split: Split, bit: u32, integer: f64) -> f64 {
+        let factor = f64::from(split.log2_places() - 1 - bit).exp2();
+        (integer + f64::from(bit) * self.rotation) * factor * factor + self.keyswitch + self.split_switch
+    }
+
+    /// log2 of the probability that some bit of a split is read wrongly, for an integer of variance `integer` under the big key.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example_word.txt")]
+    /// use ciphermill_tfhe::circuit::Split;
+    /// use ciphermill_tfhe::noise::word::WordNoise;
+    /// let parameters = ParameterSet::named("WORD_2M64", policy)?;
+    /// let noise = WordNoise::new(&parameters).ok_or("a set with words")?;
+    /// let split = Split::new(14, 14)?;
+    /// assert!(noise.log2_p_split(split, noise.rotation) < -64.0);
+    /// assert_eq!(noise.log2_p_split(split, f64::INFINITY), 0.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn log2_p_split(&self, split: Split, integer: f64) -> f64 {
+        // A bit of 1 is half a turn away.
+        let bits = (0..split.bits()).map(|bit| log2_tails(0.25, self.split_index(split, bit, integer)));
+        bits.reduce(log2_sum).expect("a split has bits").min(0.0)
     }
 
     /// log2 of the probability that a digit of this variance is read wrongly at its next rotation.

@@ -1,11 +1,13 @@
 //! Every stage from a digit to a digit against the model.
 
 use ciphermill_lattice::Csprng;
-use ciphermill_tfhe::circuit::{GrayBit, reference};
+use ciphermill_tfhe::ciphertext::LweElements;
+use ciphermill_tfhe::circuit::{GrayBit, Split, reference};
+use ciphermill_tfhe::lwe::LweCiphertext;
 use ciphermill_tfhe::noise::word::WordNoise;
 use ciphermill_tfhe::parameters::{TEST_WORD, WORD_2M64, WORD_2M128};
 use ciphermill_tfhe::word::{DenseTable, Table};
-use ciphermill_tfhe::{Backend, KeyForm, ParameterSet, SelectorFile, ServerKey};
+use ciphermill_tfhe::{Backend, Encoding, KeyForm, KeyOrder, ParameterSet, SelectorFile, ServerKey, SplitJob};
 
 use super::Extent;
 use super::judge::{Prediction, Samples, check};
@@ -27,6 +29,8 @@ struct Stages {
     table: Samples,
     keyswitch: Samples,
     index: Samples,
+    split: Samples,
+    split_index: Samples,
 }
 
 impl Stages {
@@ -38,9 +42,9 @@ impl Stages {
         stages
     }
 
-    fn all_mut(&mut self) -> [&mut Samples; 7] {
-        let Self { rotation, bit, rest, square, table, keyswitch, index } = self;
-        [rotation, bit, rest, square, table, keyswitch, index]
+    fn all_mut(&mut self) -> [&mut Samples; 9] {
+        let Self { rotation, bit, rest, square, table, keyswitch, index, split, split_index } = self;
+        [rotation, bit, rest, square, table, keyswitch, index, split, split_index]
     }
 
     fn add_key(&mut self, set: &ParameterSet, table: &DenseTable, count: usize, seed: Seed, index: u64) {
@@ -54,6 +58,9 @@ impl Stages {
         }
         while self.table.0.last().expect("one key").len() < count {
             self.add_word(&keys, &server, table, &mut rng);
+        }
+        while self.split.0.last().expect("one key").len() < count {
+            self.add_integer(&keys, &server, &mut rng);
         }
         for samples in self.all_mut() {
             samples.0.last_mut().expect("one key").truncate(count);
@@ -105,11 +112,39 @@ impl Stages {
             // The exponents take the floor, so an index stands for a phase half a step above.
             let exponents = reference::exponents(small, size).expect("a size");
             let steps = exponents.iter().map(|&e| ((e / 4) as u32) << log_step).collect();
-            let index =
-                client.lwe_secret_key().decrypt_phase(&ciphermill_tfhe::lwe::LweCiphertext::from_elements(steps));
+            let index = client.lwe_secret_key().decrypt_phase(&LweCiphertext::from_elements(steps));
             let index = index.expect("the small key").wrapping_add(1 << (log_step - 1));
             add(&mut self.index, fraction(u64::from(index.wrapping_sub(after)) << 32));
         }
+    }
+
+    /// The digits of an integer of eight bits, and the index of its lowest bit.
+    fn add_integer(&mut self, keys: &Keys, server: &ServerKey, rng: &mut Csprng) {
+        let client = &keys.client;
+        let big = client.glwe_secret_key().to_lwe_secret_key();
+        let (value, split) = (rng.next_u64() & 0xff, Split::new(8, 8).expect("8 bits"));
+        let encoding = Encoding::unsigned(8, false).expect("8 bits");
+        let integer = client.encrypt(&encoding, value as i64, KeyOrder::Big, rng).expect("in range");
+        let digits = server.split_big(&[SplitJob { input: &integer, split }]).expect("its key");
+        let add = |samples: &mut Samples, error: f64| samples.0.last_mut().expect("one key").push(error);
+        let one = rng.next_u64() as usize % split.digits();
+        let phase: u64 = big.decrypt_phase(&digits[0][one]).expect("the big key");
+        add(&mut self.split, fraction(phase.wrapping_sub((value >> (2 * one) & 3) << 62)));
+        let mut scaled = integer;
+        scaled.scalar_mul_assign(1 << 7);
+        let small = server.keyswitch(&scaled).expect("its key");
+        let LweElements::U32(small) = small.elements() else { panic!("32 bits under the small key") };
+        let size = client.parameters().polynomial_size;
+        let log_step = 32 - size.get().trailing_zeros();
+        // The exponents take the floor, so an index stands for a phase half a step above.
+        let exponents = reference::split_exponents(small, size).expect("a size");
+        let steps = exponents.iter().map(|&e| ((e / 2) as u32) << log_step).collect();
+        let index = client.lwe_secret_key().decrypt_phase(&LweCiphertext::from_elements(steps)).expect("the small key");
+        let place = (value as u32) << 31;
+        add(
+            &mut self.split_index,
+            fraction(u64::from(index.wrapping_add(1 << (log_step - 1)).wrapping_sub(place)) << 32),
+        );
     }
 }
 
@@ -120,15 +155,22 @@ fn compare(name: &str, table: &DenseTable, quick: Counts, seed: Seed) {
     let noise = WordNoise::new(&set).expect("words");
     let stages = Stages::measure(&set, table, counts, seed);
     let key_spread = (set.lwe_dimension.0 as f64).sqrt().recip();
-    let whole = 1.0 / 12.0 * (-2.0 * f64::from((2 * set.polynomial_size.get() / 4).trailing_zeros())).exp2();
+    let whole = |functions: usize| {
+        1.0 / 12.0 * (-2.0 * f64::from((2 * set.polynomial_size.get() / functions).trailing_zeros())).exp2()
+    };
+    let fresh = ciphermill_tfhe::noise::fresh_variance(&set, KeyOrder::Big);
+    let split_index = noise.split_index(Split::new(8, 8).expect("8 bits"), 0, fresh) + whole(2);
+    let bias = ciphermill_tfhe::noise::keyswitch_bias(&set);
     for (what, samples, variance, bias) in [
         ("rotation", &stages.rotation, noise.rotation, 0.0),
         ("bit after the trace", &stages.bit, noise.bit, 0.0),
         ("rest after the trace", &stages.rest, noise.rest, 0.0),
         ("scheme switch", &stages.square, noise.square, 0.0),
         ("table", &stages.table, noise.dense(table), 0.0),
-        ("key switch", &stages.keyswitch, noise.keyswitch, ciphermill_tfhe::noise::keyswitch_bias(&set)),
-        ("index", &stages.index, noise.modulus_switch + whole, 0.0),
+        ("key switch", &stages.keyswitch, noise.keyswitch, bias),
+        ("index", &stages.index, noise.modulus_switch + whole(4), 0.0),
+        ("digit of a split", &stages.split, 2.0 * noise.rotation, 0.0),
+        ("index of a split", &stages.split_index, split_index, bias),
     ] {
         let prediction = Prediction { variance, bias, key_spread };
         check(&format!("{name}, {what}"), samples, &prediction, samples.bounds(&prediction));

@@ -2,7 +2,9 @@
 
 use ciphermill_program::{Effect, Fact, Facts, Instruction, LogProbability, Operands, VrId};
 use ciphermill_tfhe::ciphertext::LweElements;
+use ciphermill_tfhe::circuit::Split;
 use ciphermill_tfhe::judgement::log2_p_output;
+use ciphermill_tfhe::noise::word::WordNoise;
 use ciphermill_tfhe::serial::BOUNDS_LEN;
 use ciphermill_tfhe::{
     Bounds, Ciphertext, Encoding, KeyOrder, MessageRange, NoiseName, NoiseSum, ParameterSet, RangeError, Table,
@@ -10,7 +12,7 @@ use ciphermill_tfhe::{
 };
 
 use super::super::downcast;
-use super::{Shape, TV, opcode};
+use super::{Shape, TV, opcode, words};
 use crate::handler::{HandlerError, Premises};
 
 /// The statements of a stored ciphertext.
@@ -124,8 +126,26 @@ impl<'a> Rules<'a> {
                 let range = range.map(|range| range.scale(factor)).transpose().map_err(|error| outside(n, error))?;
                 Ok(exact(Known { range, noise: noise.scale(factor), choice }))
             }
+            (opcode::SPLIT, Operands::Two(_, n), [integer]) => self.split(n, self.known(integer)),
             _ => Ok(Effect::default()),
         }
+    }
+
+    /// The word of an integer. Its range says which bits it has, so that it is never assumed.
+    fn split(&self, n: VrId, Known { range, noise, choice }: Known) -> Result<Effect, HandlerError> {
+        let range = range.ok_or_else(|| no_range(n))?;
+        let split = Split::of(&range).map_err(|error| outside(n, error))?;
+        if choice != KeyOrder::Big {
+            let what = "an integer is split under the big key, and it is under the small one".to_owned();
+            return Err(HandlerError::Operand { id: n, what });
+        }
+        // The verifier has seen the key; one without words is refused by the run.
+        let words = self.parameters.and_then(|parameters| WordNoise::new(parameters));
+        let (variance, failure) = match words {
+            Some(words) => (words.split(), LogProbability::new(words.log2_p_split(split, noise.variance()))),
+            None => (f64::INFINITY, LogProbability::UNKNOWN),
+        };
+        Ok(Effect { facts: words::of_word(split.digits(), variance), failure, ..Effect::default() })
     }
 
     /// The probability that a ciphertext decrypts to another message.
@@ -201,7 +221,7 @@ fn outside(id: VrId, error: RangeError) -> HandlerError {
     HandlerError::Range { id, what: error.to_string() }
 }
 
-fn no_range(id: VrId) -> HandlerError {
+pub(super) fn no_range(id: VrId) -> HandlerError {
     HandlerError::UnknownRange { id, what: "the ciphertext does not state the range of its message".to_owned() }
 }
 

@@ -8,7 +8,8 @@ use ciphermill_program::{
     Access, DataId, Effect, Fact, Facts, Instruction, InstructionSpec, KeyId, KeyUse, LogProbability, ObjectClass,
     Operand, Operands, TypeCode, VrId,
 };
-use ciphermill_tfhe::engine::{Job as EngineJob, LookUpJob, Output, SelectJob};
+use ciphermill_tfhe::circuit::Split;
+use ciphermill_tfhe::engine::{Job as EngineJob, LookUpJob, Output, SelectJob, SplitJob};
 use ciphermill_tfhe::noise::{fresh_variance, word::WordNoise};
 use ciphermill_tfhe::word::{MAX_DIGITS, MAX_POSITIONS};
 use ciphermill_tfhe::{KeyOrder, KeyTag, ParameterSet, SelectorFile, TfheError, word};
@@ -97,6 +98,18 @@ pub static CONCATENATE: InstructionSpec = InstructionSpec::new(
     "n1 ← the digits of n1, then those of n2",
 );
 
+/// The word of an integer.
+pub static SPLIT: InstructionSpec = InstructionSpec::new(
+    opcode::SPLIT,
+    "wsplit",
+    &[Operand::write("n1", &WORDS), Operand::read("n2", &super::TLWE)],
+    "n1 ← the bits of the integer n2, which is under the big key and states its range",
+)
+.keys(&[
+    KeyUse { name: "bootstrapping key", type_code: KEY, data_id: super::BOOTSTRAPPING_KEY },
+    KeyUse { name: "key-switching key", type_code: KEY, data_id: super::KEY_SWITCHING_KEY },
+]);
+
 pub(super) const TYPES: [TypeDescriptor; 3] = [
     TypeDescriptor { code: TABLE, name: "table", residency: Residency::Persistent, role: Role::TestVector },
     TypeDescriptor {
@@ -124,15 +137,23 @@ pub(super) struct Times {
     select: Rate,
     /// By bytes of the table.
     look_up: BySize,
+    /// By bit. The bits of an integer do not follow from its size.
+    split: Rate,
 }
 
 /// The time of a look-up before any was timed: that of 20 input bits.
 const INITIAL_LOOK_UP_NS: f64 = 100e6;
 
 impl Times {
-    /// `digit_ns`: the expected time of a selection before any was timed.
-    pub(super) fn new(digit_ns: f64) -> Self {
-        Self { select: Rate::new(digit_ns, 8.0 * digit_ns), look_up: BySize::new(INITIAL_LOOK_UP_NS, 1 << 20) }
+    /// `bootstrap_ns`: the expected time of a bootstrap before anything was timed.
+    pub(super) fn new(bootstrap_ns: f64) -> Self {
+        // A digit needs a rotation, and about a third of its work afterwards.
+        let digit_ns = 1.5 * bootstrap_ns;
+        Self {
+            select: Rate::new(digit_ns, 8.0 * digit_ns),
+            look_up: BySize::new(INITIAL_LOOK_UP_NS, 1 << 20),
+            split: Rate::new(bootstrap_ns, 14.0 * bootstrap_ns),
+        }
     }
 }
 
@@ -213,6 +234,11 @@ impl Fact for Known {
     }
 }
 
+/// The facts of a word.
+pub(super) fn of_word(digits: usize, variance: f64) -> Facts {
+    Facts::new(Known { digits, variance })
+}
+
 /// The knowledge about a table.
 #[derive(Clone, Copy, Debug)]
 struct Head {
@@ -246,7 +272,7 @@ pub(super) fn facts(id: VrId, bytes: &[u8]) -> Result<Facts, TfheError> {
         return Ok(Facts::new(Head { positions, outputs: table.output_digits(), depth: table.depth() }));
     }
     let word = word::Word::from_bytes(bytes)?;
-    Ok(Facts::new(Known { digits: word.digits().len(), variance: word.variance() }))
+    Ok(of_word(word.digits().len(), word.variance()))
 }
 
 /// The variance that a result states.
@@ -376,6 +402,7 @@ pub(super) fn estimate(instruction: &Instruction, operands: &[Option<u64>], shap
             shape.words.select.expect(digits.map(|digits| digits as f64))
         }
         opcode::LOOK_UP => shape.words.look_up.expect(first),
+        opcode::SPLIT => shape.words.split.expect(None),
         _ => return None,
     })
 }
@@ -399,7 +426,7 @@ fn word(id: VrId, bytes: &[u8]) -> Result<word::Word, HandlerError> {
     word::Word::from_bytes(bytes).map_err(|e| operand_error(id, &e))
 }
 
-/// Slices and concatenations; `None` for another instruction.
+/// Slices, concatenations and splits; `None` for another instruction.
 pub(super) fn execute(job: &Job<'_>) -> Option<Result<Vec<u8>, HandlerError>> {
     let result = match (job.instruction.opcode(), job.instruction.operands(), job.operands) {
         (opcode::SLICE, Operands::Factor(n, factor), [bytes]) => word(n, bytes).and_then(|word| {
@@ -411,9 +438,26 @@ pub(super) fn execute(job: &Job<'_>) -> Option<Result<Vec<u8>, HandlerError>> {
             let both = lower.concatenate(&word(n2, upper)?).map_err(|e| operand_error(n2, &e))?;
             both.with_variance(variance(job.facts)).map_err(|e| operand_error(n1, &e))
         }),
+        (opcode::SPLIT, Operands::Two(_, n2), [integer]) => split(job, n2, integer),
         _ => return None,
     };
     Some(result.map(|word| word.to_bytes()))
+}
+
+fn split(job: &Job<'_>, n: VrId, bytes: &[u8]) -> Result<word::Word, HandlerError> {
+    let (key, input, begun) = (loaded::<Loaded>(job.key, "a split")?, super::ciphertext(n, bytes)?, Instant::now());
+    // The transfer function has refused an integer without a range.
+    let range = input.bounds().range().ok_or_else(|| super::transfer::no_range(n))?;
+    let split = Split::of(&range).map_err(|e| operand_error(n, &TfheError::from(e)))?;
+    let outputs = key.0.run(&[SplitJob { input: &input, split }.into()]).map_err(|e| operand_error(n, &e))?;
+    let Ok([Output::Word(word)]) = <[Output; 1]>::try_from(outputs) else {
+        return Err(HandlerError::Engine { what: "a split without a word".to_owned() });
+    };
+    if let Some(shape) = downcast::<Shape>(job.shape) {
+        shape.words.split.observe(split.bits().into(), begun.elapsed());
+    }
+    // What an engine states of its result does not count.
+    word.with_variance(variance(job.facts)).map_err(|e| operand_error(n, &e))
 }
 
 /// Selections, which share the passes over the key, or one look-up.
