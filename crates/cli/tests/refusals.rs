@@ -2,6 +2,8 @@
 
 use crate::support::{Bench, SET};
 use ciphermill_device::{Device, DeviceConfig};
+use ciphermill_tfhe::word::Word;
+use ciphermill_tfhe::{KeyTag, dimension::LweDimension, lwe::LweCiphertext};
 use ciphermill_wire::{HEADER_LEN, Header};
 
 #[test]
@@ -43,6 +45,11 @@ fn damaged_objects() {
     bench.put("3:0:1", "flipped.ct").failed(&["3:0:1", "checksum", "damaged"]);
     bench.copy_changed("server.key", "flipped.key", |bytes| *bytes.last_mut().expect("bytes") ^= 1);
     bench.put("2:0:1", "flipped.key").failed(&["2:0:1", "checksum"]);
+    // A word is read as a word, also when it is damaged.
+    let word =
+        Word::new(KeyTag(1), vec![LweCiphertext::trivial(0, LweDimension(96))], 0.0).expect("a digit").to_bytes();
+    bench.write("flipped.word", [&word[..60], &[word[60] ^ 1], &word[61..]].concat());
+    bench.decrypt("me.key", "flipped.word").failed(&["flipped.word", "checksum", "damaged"]);
     // A later envelope, and a later body in today's envelope.
     bench.copy_changed("x.ct", "envelope.ct", |bytes| bytes[4] = 9);
     bench.decrypt("me.key", "envelope.ct").failed(&["envelope.ct", "version 9", "reads 1"]);

@@ -6,7 +6,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use ciphermill_tfhe::serial;
 use ciphermill_tfhe::word::{DenseTable, MAX_DENSE_BITS, TableError, Word};
+use ciphermill_wire::Header;
 
 use crate::error::ClientError;
 use crate::files;
@@ -260,12 +262,26 @@ fn s_box(x: u8) -> u8 {
     [1, 2, 3, 4].into_iter().fold(inverse, |sum, by| sum ^ inverse.rotate_left(by)) ^ 0x63
 }
 
-/// Reads a word.
+/// Reads a word; `None` if the file does not say that it is one.
 ///
 /// # Errors
-/// [`ClientError::File`] or [`ClientError::Content`].
-pub fn word(path: &Path) -> Result<Word, ClientError> {
-    files::decode(path, MAX_WORD_BYTES, Word::from_bytes)
+/// [`ClientError::File`], and [`ClientError::Content`] for a damaged word.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_tfhe.txt")]
+/// use ciphermill_client::words;
+/// let three = key.encrypt(&encoding, 3, KeyOrder::Small, &mut tfhe::randomness()?)?;
+/// files::write(&path, &three.to_bytes(), files::PUBLIC, false)?;
+/// assert!(words::word(&path)?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn word(path: &Path) -> Result<Option<Word>, ClientError> {
+    files::decode(path, MAX_WORD_BYTES, |bytes| match Header::decode(bytes) {
+        // Anything else is told apart by its own reader.
+        Ok(Header { kind: serial::WORD, .. }) => Word::from_bytes(bytes).map(Some),
+        _ => Ok(None),
+    })
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ struct WordReport {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let given = args.encoding.is_given().then(|| args.encoding.encoding()).transpose()?;
     let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
-    if let Ok(word) = words::word(&args.file) {
+    if let Some(word) = words::word(&args.file)? {
         if given.is_some() {
             return Err(CliError::Usage("a word has no encoding; leave out --bits, --min and --max".to_owned()));
         }
