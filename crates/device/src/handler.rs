@@ -284,16 +284,16 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
     /// `result` is empty and takes the new content of the register that a single one writes.
     ///
     /// # Errors
-    /// As [`execute`](Self::execute).
+    /// As [`execute`](Self::execute), with the index of the job at fault.
     fn execute_on_state(
         &self,
         jobs: &[Job<'_>],
         state: &mut (dyn Any + Send),
         result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError> {
+    ) -> Result<(), (usize, HandlerError)> {
         let _ = (state, result);
         let opcode = jobs.first().map_or(Opcode(0), |job| job.instruction.opcode());
-        Err(HandlerError::Unsupported { handler: self.name(), opcode })
+        Err((0, HandlerError::Unsupported { handler: self.name(), opcode }))
     }
 
     /// Computes one instruction that is not Return, Move, Push or Pop; those are the device's own. `result` is empty and

@@ -10,7 +10,7 @@ mod words;
 use std::any::Any;
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ciphermill_program::{
@@ -244,6 +244,20 @@ impl KeyContext for Loaded {
     }
 }
 
+/// Notes which part of a key is read.
+struct Noted<'a> {
+    content: Box<dyn Read + Send + 'a>,
+    part: u32,
+    last: Arc<AtomicU32>,
+}
+
+impl Read for Noted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.last.store(self.part, Ordering::Relaxed);
+        self.content.read(buffer)
+    }
+}
+
 impl TfheHandler {
     /// A handler that computes with `engine` and accepts keys that `policy` allows.
     #[must_use]
@@ -441,10 +455,12 @@ impl ObjectHandler for TfheHandler {
 
     fn open_key(&self, key_id: KeyId, parts: Vec<KeyPart>) -> Result<Arc<dyn KeyContext>, HandlerError> {
         let id = |part: KeyPartId| VrId { data_id: DataId(part.0), ..bootstrapping_key(key_id) };
+        // Engines read one part after another, so that an error belongs to the part that was read last.
+        let last = Arc::new(AtomicU32::new(KeyPartId::BOOTSTRAP.0));
         let parts = parts.into_iter().map(|part| ciphermill_tfhe::KeyPart {
             id: KeyPartId(part.id.data_id.0),
             size: part.size,
-            content: part.content,
+            content: Box::new(Noted { content: part.content, part: part.id.data_id.0, last: last.clone() }),
         });
         let mut progress = |done, all| {
             if let Some(report) = &self.progress {
@@ -465,7 +481,7 @@ impl ObjectHandler for TfheHandler {
             Err(TfheError::KeyPart(error @ (KeyPartError::Unknown(part) | KeyPartError::Repeated(part)))) => {
                 Err(HandlerError::Invalid { id: id(part), what: error.to_string() })
             }
-            Err(error) => Err(invalid(id(KeyPartId::BOOTSTRAP), error)),
+            Err(error) => Err(invalid(id(KeyPartId(last.load(Ordering::Relaxed))), error)),
         }
     }
 
@@ -556,7 +572,7 @@ impl ObjectHandler for TfheHandler {
         jobs: &[Job<'_>],
         state: &mut (dyn Any + Send),
         result: &mut Vec<u8>,
-    ) -> Result<(), HandlerError> {
+    ) -> Result<(), (usize, HandlerError)> {
         words::execute_on_state(jobs, state, result)
     }
 

@@ -10,4 +10,5 @@ mod programs;
 mod state;
 #[path = "../support/tfhe.rs"]
 mod support;
+mod word_faults;
 mod words;

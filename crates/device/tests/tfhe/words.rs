@@ -4,64 +4,81 @@ use crate::support::*;
 use ciphermill_device::handlers::tfhe::{bootstrapping_key, conversion_key, key_switching_key};
 use ciphermill_device::{Device, DeviceConfig, DeviceError, HandlerError, ReadMode, RunError, Space};
 use ciphermill_lattice::{Csprng, SecretSeed};
-use ciphermill_program::{Fault, KeyId, VerifyError};
+use ciphermill_program::{Fault, KeyId, VerifyError, VrId};
 use ciphermill_tfhe::parameters::TEST_WORD;
 use ciphermill_tfhe::word::{DenseTable, Diagram, Edge, Node, SelectorId, Table, Word};
 use ciphermill_tfhe::{
     Bounds, Ciphertext, ClientKey, Encoding, KeyForm, KeyOrder, KeySeeds, MessageRange, ParameterSet,
 };
 
-const KEY: KeyId = KeyId(0);
+pub(crate) const KEY: KeyId = KeyId(0);
+
+pub(crate) fn client(seed: u8) -> ClientKey {
+    let parameters = ParameterSet::named(TEST_WORD, INSECURE).expect("a named set");
+    ClientKey::generate(&parameters, &SecretSeed::from_bytes([seed; 32]))
+}
+
+/// The parts of a key set, with their registers.
+pub(crate) fn parts(id: KeyId, client: &ClientKey) -> [(VrId, Vec<u8>); 3] {
+    let (form, seeds) = (KeyForm::Seeded, |purpose: u8| KeySeeds::from_bytes([purpose; 32], [!purpose; 32]));
+    let bootstrap = client.write_bootstrap_key(form, seeds(1), Vec::new(), &mut |_, _| ()).expect("in memory");
+    [
+        (bootstrapping_key(id), bootstrap),
+        (key_switching_key(id), client.write_keyswitch_key(form, seeds(2), Vec::new()).expect("in memory")),
+        (conversion_key(id), client.write_conversion_key(form, seeds(3), Vec::new()).expect("in memory")),
+    ]
+}
 
 /// A device with the keys of a set of words.
-struct Fixture {
-    device: Device,
-    space: Space,
-    client: ClientKey,
+pub(crate) struct Fixture {
+    pub(crate) device: Device,
+    pub(crate) space: Space,
+    pub(crate) client: ClientKey,
     rng: Csprng,
 }
 
 impl Fixture {
-    fn new(config: DeviceConfig) -> Self {
-        let parameters = ParameterSet::named(TEST_WORD, INSECURE).expect("a named set");
-        let client = ClientKey::generate(&parameters, &SecretSeed::from_bytes([5; 32]));
-        let seeds = |purpose: u8| KeySeeds::from_bytes([purpose; 32], [!purpose; 32]);
-        let form = KeyForm::Seeded;
+    pub(crate) fn new(config: DeviceConfig) -> Self {
         let (device, space) = open(config);
-        let bootstrap = client.write_bootstrap_key(form, seeds(1), Vec::new(), &mut |_, _| ()).expect("in memory");
-        put(&space, bootstrapping_key(KEY), &bootstrap);
-        put(
-            &space,
-            key_switching_key(KEY),
-            &client.write_keyswitch_key(form, seeds(2), Vec::new()).expect("in memory"),
-        );
-        put(&space, conversion_key(KEY), &client.write_conversion_key(form, seeds(3), Vec::new()).expect("in memory"));
-        Self { device, space, client, rng: rng(9) }
+        Self::on(device, space)
     }
 
-    fn word(&mut self, value: u64, bits: u32) -> Vec<u8> {
+    pub(crate) fn on(device: Device, space: Space) -> Self {
+        let client = client(5);
+        let fixture = Self { device, space, client, rng: rng(9) };
+        fixture.store_keys(KEY, &fixture.client);
+        fixture
+    }
+
+    pub(crate) fn store_keys(&self, id: KeyId, client: &ClientKey) {
+        for (register, part) in parts(id, client) {
+            put(&self.space, register, &part);
+        }
+    }
+
+    pub(crate) fn word(&mut self, value: u64, bits: u32) -> Vec<u8> {
         self.client.encrypt_word(value, bits, &mut self.rng).expect("in range").to_bytes()
     }
 
-    fn store(&mut self, id: &str, value: u64, bits: u32) {
+    pub(crate) fn store(&mut self, id: &str, value: u64, bits: u32) {
         let word = self.word(value, bits);
         put(&self.space, register(id), &word);
     }
 
     /// Table 32:0:`number`.
-    fn table(&self, number: u32, table: Table) {
+    pub(crate) fn table(&self, number: u32, table: Table) {
         put(&self.space, register(&format!("32:0:{number}")), &table.to_bytes());
     }
 
-    fn decrypt(&self, bytes: &[u8]) -> u128 {
+    pub(crate) fn decrypt(&self, bytes: &[u8]) -> u128 {
         self.client.decrypt_word(&Word::from_bytes(bytes).expect("a word")).expect("its key")
     }
 
-    fn run(&self, source: &str) -> u128 {
+    pub(crate) fn run(&self, source: &str) -> u128 {
         self.decrypt(&self.space.run(&program(source)).unwrap_or_else(|error| panic!("{error}\n{source}")))
     }
 
-    fn refusal(&self, source: &str) -> RunError {
+    pub(crate) fn refusal(&self, source: &str) -> RunError {
         match self.space.run(&program(source)) {
             Err(DeviceError::GivenProgramFailed { cause, .. }) => *cause,
             other => panic!("{source}: {other:?}"),
@@ -69,7 +86,7 @@ impl Fixture {
     }
 
     /// The instruction and the text of a handler's refusal.
-    fn operand(&self, source: &str) -> (usize, String) {
+    pub(crate) fn operand(&self, source: &str) -> (usize, String) {
         match self.refusal(source) {
             RunError::Instruction { index, source: HandlerError::Operand { what, .. }, .. } => (index, what),
             other => panic!("{source}: {other}"),
@@ -77,7 +94,7 @@ impl Fixture {
     }
 }
 
-fn dense(input: u32, output: u32, positions: &[u8], f: impl Fn(u32) -> u32) -> Table {
+pub(crate) fn dense(input: u32, output: u32, positions: &[u8], f: impl Fn(u32) -> u32) -> Table {
     Table::Dense(DenseTable::new(input, output, positions.to_vec(), (0..1 << input).map(f).collect()).expect("a table"))
 }
 

@@ -106,10 +106,14 @@ impl Run<'_> {
             .collect();
         let outcome = match (&mut state, &jobs[..]) {
             (Some((_, state)), jobs) => handler.execute_on_state(jobs, &mut *state.content, &mut result),
-            (None, [job, ..]) => handler.execute(job, &mut result),
+            (None, [job, ..]) => handler.execute(job, &mut result).map_err(|source| (0, source)),
             (None, []) => Ok(()),
         };
-        outcome.map_err(|source| RunError::Instruction { index, instruction: *first, source })?;
+        outcome.map_err(|(job, source)| RunError::Instruction {
+            index: index + job,
+            instruction: instructions[job],
+            source,
+        })?;
         drop(jobs);
         self.states.extend(state);
         if let Some(register) = first.writes() {

@@ -451,55 +451,82 @@ fn split(job: &Job<'_>, n: VrId, bytes: &[u8]) -> Result<word::Word, HandlerErro
     let split = Split::of(&range).map_err(|e| operand_error(n, &TfheError::from(e)))?;
     let outputs = key.0.run(&[SplitJob { input: &input, split }.into()]).map_err(|e| operand_error(n, &e))?;
     let Ok([Output::Word(word)]) = <[Output; 1]>::try_from(outputs) else {
-        return Err(HandlerError::Engine { what: "a split without a word".to_owned() });
+        return Err(broken("a split without a word"));
     };
-    if let Some(shape) = downcast::<Shape>(job.shape) {
-        shape.words.split.observe(split.bits().into(), begun.elapsed());
+    if let Some(times) = times(job) {
+        times.split.observe(split.bits().into(), begun.elapsed());
     }
     // What an engine states of its result does not count.
     word.with_variance(variance(job.facts)).map_err(|e| operand_error(n, &e))
 }
 
-/// Selections, which share the passes over the key, or one look-up.
+/// Selections, which share the passes over the key, or one look-up. An error names the job at fault.
 pub(super) fn execute_on_state(
     jobs: &[Job<'_>],
     state: &mut (dyn Any + Send),
     result: &mut Vec<u8>,
-) -> Result<(), HandlerError> {
-    let broken = |what: &str| HandlerError::Engine { what: what.to_owned() };
-    let Some(file) = state.downcast_mut::<SelectorFile>() else { return Err(broken("a run without a selector file")) };
+) -> Result<(), (usize, HandlerError)> {
+    let whole = |error| (0, error);
+    let file = state.downcast_mut::<SelectorFile>().ok_or_else(|| whole(broken("a run without a selector file")))?;
     let Some(first) = jobs.first() else { return Ok(()) };
-    let (key, begun) = (loaded::<Loaded>(first.key, "a table")?, Instant::now());
-    let times = downcast::<Shape>(first.shape).map(|shape| &shape.words);
-    match (first.instruction.opcode(), first.instruction.operands()) {
-        (opcode::SELECT, Operands::Factor(n, _)) => {
-            let words = jobs.iter().map(|job| match (job.instruction.operands(), job.operands) {
-                (Operands::Factor(n, at), [bytes]) => Ok((at, word(n, bytes)?)),
-                _ => Err(broken("a selection without its word")),
-            });
-            let words = words.collect::<Result<Vec<_>, _>>()?;
-            let selections: Vec<EngineJob<'_>> = words.iter().map(|(_, word)| SelectJob { word }.into()).collect();
-            let outputs = key.0.run(&selections).map_err(|e| operand_error(n, &e))?;
-            for ((at, word), output) in words.iter().zip(&outputs) {
-                let Output::Selectors(selectors) = output else { return Err(broken("a selection without selectors")) };
-                positions(n, *at, word.digits().len())?;
-                file.put(*at as usize, selectors).map_err(|e| operand_error(n, &e))?;
-            }
-            let digits: usize = words.iter().map(|(_, word)| word.digits().len()).sum();
-            times.inspect(|times| times.select.observe(digits as f64, begun.elapsed()));
-        }
-        (opcode::LOOK_UP, Operands::Two(t, _)) => {
-            let Tabulated { table, stored } = loaded(first.prepared, "a look-up")?;
-            let outputs = key.0.run(&[LookUpJob { file, table }.into()]).map_err(|e| operand_error(t, &e))?;
-            let Ok([Output::Word(word)]) = <[Output; 1]>::try_from(outputs) else {
-                return Err(broken("a look-up without a word"));
-            };
-            // What an engine states of its result does not count.
-            let word = word.with_variance(variance(first.facts)).map_err(|e| operand_error(t, &e))?;
-            result.extend_from_slice(&word.to_bytes());
-            times.inspect(|times| times.look_up.observe(*stored, begun.elapsed()));
-        }
-        _ => return Err(HandlerError::Unsupported { handler: "tfhe", opcode: first.instruction.opcode() }),
+    match first.instruction.opcode() {
+        opcode::SELECT => select(jobs, file),
+        opcode::LOOK_UP => look_up(first, file, result).map_err(whole),
+        opcode => Err(whole(HandlerError::Unsupported { handler: "tfhe", opcode })),
+    }
+}
+
+fn broken(what: &str) -> HandlerError {
+    HandlerError::Engine { what: what.to_owned() }
+}
+
+/// The times under the key of a job.
+fn times<'a>(job: &Job<'a>) -> Option<&'a Times> {
+    downcast::<Shape>(job.shape).map(|shape| &shape.words)
+}
+
+fn select(jobs: &[Job<'_>], file: &mut SelectorFile) -> Result<(), (usize, HandlerError)> {
+    let (key, begun) = (loaded::<Loaded>(jobs[0].key, "a selection").map_err(|error| (0, error))?, Instant::now());
+    // Each word is checked alone, so that an error finds its instruction.
+    let read = |(index, job): (usize, &Job<'_>)| match (job.instruction.operands(), job.operands) {
+        (Operands::Factor(n, at), [bytes]) => word(n, bytes)
+            .and_then(|word| {
+                word.check(key.0.parameters(), key.0.tag()).map_err(|e| operand_error(n, &e))?;
+                positions(n, at, word.digits().len())?;
+                Ok((n, at as usize, word))
+            })
+            .map_err(|error| (index, error)),
+        _ => Err((index, broken("a selection without its word"))),
+    };
+    let words = jobs.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
+    let selections: Vec<EngineJob<'_>> = words.iter().map(|(_, _, word)| SelectJob { word }.into()).collect();
+    let outputs = key.0.run(&selections).map_err(|e| (0, operand_error(words[0].0, &e)))?;
+    for (index, ((n, at, _), output)) in words.iter().zip(&outputs).enumerate() {
+        let Output::Selectors(selectors) = output else {
+            return Err((index, broken("a selection without selectors")));
+        };
+        file.put(*at, selectors).map_err(|e| (index, operand_error(*n, &e)))?;
+    }
+    if let Some(times) = times(&jobs[0]) {
+        let digits: usize = words.iter().map(|(_, _, word)| word.digits().len()).sum();
+        times.select.observe(digits as f64, begun.elapsed());
+    }
+    Ok(())
+}
+
+fn look_up(job: &Job<'_>, file: &SelectorFile, result: &mut Vec<u8>) -> Result<(), HandlerError> {
+    let Operands::Two(t, _) = job.instruction.operands() else { return Err(broken("a look-up without its table")) };
+    let (key, begun) = (loaded::<Loaded>(job.key, "a look-up")?, Instant::now());
+    let Tabulated { table, stored } = loaded(job.prepared, "a look-up")?;
+    let outputs = key.0.run(&[LookUpJob { file, table }.into()]).map_err(|e| operand_error(t, &e))?;
+    let Ok([Output::Word(word)]) = <[Output; 1]>::try_from(outputs) else {
+        return Err(broken("a look-up without a word"));
+    };
+    // What an engine states of its result does not count.
+    let word = word.with_variance(variance(job.facts)).map_err(|e| operand_error(t, &e))?;
+    result.extend_from_slice(&word.to_bytes());
+    if let Some(times) = times(job) {
+        times.look_up.observe(*stored, begun.elapsed());
     }
     Ok(())
 }
