@@ -17,6 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod words;
+
 use std::sync::Arc;
 
 use ciphermill_lattice::{Csprng, NoiseDistribution, SecretSeed};
@@ -36,6 +38,8 @@ use crate::parameters::{
     TEST_SMALL_U64, TorusWidth,
 };
 use crate::server_key::KeyForm;
+use crate::word::Word;
+pub use words::WordCase;
 
 const POLICY: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
 
@@ -322,7 +326,7 @@ fn distance(lhs: u64, rhs: u64) -> f64 {
     (lhs.wrapping_sub(rhs) as i64 as f64).abs() * (-64f64).exp2()
 }
 
-/// The small cases and those of full polynomials, with the outputs of a reference engine.
+/// The small cases, those of full polynomials and that of words, with the outputs of a reference engine.
 ///
 /// # Example
 /// ```no_run
@@ -336,6 +340,9 @@ fn distance(lhs: u64, rhs: u64) -> f64 {
 #[derive(Debug)]
 pub struct Suite {
     cases: Vec<(Case, Vec<Ciphertext>)>,
+    words: WordCase,
+    /// `None` if the reference engine has no words.
+    reference_words: Option<Vec<Word>>,
 }
 
 impl Suite {
@@ -352,7 +359,13 @@ impl Suite {
             let outputs = case.outputs(&*case.prepare(reference)?)?;
             Ok((case, outputs))
         });
-        Ok(Self { cases: cases.collect::<Result<_, ConformanceError>>()? })
+        let cases = cases.collect::<Result<_, ConformanceError>>()?;
+        let words = WordCase::small()?;
+        let reference_words = match reference.computes_words() {
+            true => Some(words.outputs(&*words.prepare(reference)?)?),
+            false => None,
+        };
+        Ok(Self { cases, words, reference_words })
     }
 
     /// Runs every case on another engine. `agreement` states, for a torus width, how its outputs must agree with the
@@ -369,7 +382,15 @@ impl Suite {
             let outputs = case.outputs(&*case.prepare(engine)?)?;
             case.compare(&outputs, reference, agreement(case.client.parameters.torus))?;
         }
-        check_refusals(engine)
+        check_refusals(engine)?;
+        if !engine.computes_words() {
+            return self.words.check_absence(engine);
+        }
+        let outputs = self.words.outputs(&*self.words.prepare(engine)?)?;
+        if let Some(reference) = &self.reference_words {
+            self.words.compare(&outputs, reference, agreement(TorusWidth::U64))?;
+        }
+        self.words.check_refusals(engine)
     }
 }
 

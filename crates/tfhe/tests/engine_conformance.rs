@@ -8,21 +8,29 @@ use ciphermill_lattice::{KeyTag, Torus};
 use ciphermill_math::ntt::{CpuNttProvider, NttEngine, NttError, NttProvider};
 use ciphermill_math::{EngineInfo, EngineKind, Isa};
 use ciphermill_tfhe::ciphertext::LweElements;
+use ciphermill_tfhe::circuit::ConversionKey;
 use ciphermill_tfhe::conformance::{Agreement, Case, Suite};
-use ciphermill_tfhe::engine::{BootstrapJob, Job, KeyPart, KeyPartId, Output, PreparedKey, TfheEngine};
+use ciphermill_tfhe::engine::{
+    BootstrapJob, DigitSelectors, Job, KeyPart, KeyPartError, KeyPartId, LookUpJob, Output, PreparedKey, SelectJob,
+    Selectors, SplitJob, TfheEngine,
+};
 use ciphermill_tfhe::ggsw::GgswCiphertext;
 use ciphermill_tfhe::glwe::GlweCiphertext;
 use ciphermill_tfhe::keyswitch::LweKeyswitchKey;
 use ciphermill_tfhe::lwe::LweCiphertext;
+use ciphermill_tfhe::parameters::WordGadgets;
 use ciphermill_tfhe::progress::Progress;
-use ciphermill_tfhe::server_key::{KeyHeader, KeyKind, read_bootstrap_key, read_keyswitch_key, require_same_key_set};
+use ciphermill_tfhe::server_key::{
+    KeyHeader, KeyKind, read_bootstrap_key, read_conversion_key, read_keyswitch_key, require_same_key_set,
+};
+use ciphermill_tfhe::word::{SelectorId, Word};
 use ciphermill_tfhe::{
     Backend, Ciphertext, CpuEngine, KeyOrder, ParameterSet, SecurityPolicy, TestVectorElements, TfheError, TorusWidth,
-    reference,
+    circuit, reference, word,
 };
 use rayon::prelude::*;
 
-/// Schoolbook products and nothing else. It uses the crate's public interface only, as an engine in another crate does.
+/// Schoolbook products and nothing else, of words as well. It uses the crate's public interface only, as an engine in another crate does.
 #[derive(Debug)]
 struct SlowEngine;
 
@@ -39,11 +47,24 @@ struct SlowKey {
     tag: KeyTag,
     rows: Rows,
     keyswitch: LweKeyswitchKey,
+    conversion: Option<ConversionKey>,
+    /// Marks the selectors that this key made.
+    mark: Arc<()>,
+}
+
+/// The selectors of a digit.
+struct SlowSelectors {
+    of: Arc<()>,
+    pair: [GgswCiphertext<u64>; 2],
 }
 
 impl TfheEngine for SlowEngine {
     fn info(&self) -> EngineInfo {
         EngineInfo::new("schoolbook", EngineKind::Cpu(Isa::Portable))
+    }
+
+    fn computes_words(&self) -> bool {
+        true
     }
 
     fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
@@ -53,10 +74,11 @@ impl TfheEngine for SlowEngine {
 
     fn prepare(
         &self,
-        parts: Vec<KeyPart<'_>>,
+        mut parts: Vec<KeyPart<'_>>,
         policy: SecurityPolicy,
         _progress: Progress<'_>,
     ) -> Result<Arc<dyn PreparedKey>, TfheError> {
+        let conversion = KeyPart::take(&mut parts, KeyPartId::CONVERSION)?;
         let [bootstrap, keyswitch] = KeyPart::select(parts, [KeyPartId::BOOTSTRAP, KeyPartId::KEYSWITCH])?;
         let (keyswitch_header, parameters, keyswitch) = read_keyswitch_key(keyswitch.into_reader(), policy)?;
         let (header, rows) = match parameters.torus {
@@ -70,7 +92,13 @@ impl TfheEngine for SlowEngine {
             }
         };
         require_same_key_set(&header, &keyswitch_header)?;
-        Ok(Arc::new(SlowKey { parameters, tag: header.tag(), rows, keyswitch }))
+        let conversion = conversion.map(|part| {
+            let (conversion_header, _, key) = read_conversion_key(part.into_reader(), policy)?;
+            require_same_key_set(&header, &conversion_header)?;
+            Ok::<_, TfheError>(key)
+        });
+        let (tag, conversion) = (header.tag(), conversion.transpose()?);
+        Ok(Arc::new(SlowKey { parameters, tag, rows, keyswitch, conversion, mark: Arc::default() }))
     }
 }
 
@@ -112,6 +140,51 @@ impl SlowKey {
         Ok(Ciphertext::new(self.tag, order, elements))
     }
 
+    fn words(&self) -> Result<(&[GgswCiphertext<u64>], WordGadgets), TfheError> {
+        match (&self.rows, self.parameters.word) {
+            (Rows::U64(rows), Some(gadgets)) => Ok((rows, gadgets)),
+            _ => Err(TfheError::NoWords { name: self.parameters.name.clone() }),
+        }
+    }
+
+    fn select(&self, SelectJob { word }: SelectJob<'_>) -> Result<Selectors, TfheError> {
+        word.check(&self.parameters, self.tag)?;
+        let (rows, gadgets) = self.words()?;
+        let conversion = self.conversion.as_ref().ok_or(KeyPartError::Missing(KeyPartId::CONVERSION))?;
+        let select = |digit| {
+            let pair = circuit::reference::selectors(rows, conversion, gadgets.selector, digit)?;
+            let bytes = pair.iter().map(|selector| size_of_val(selector.coefficients())).sum::<usize>() as u64;
+            Ok(DigitSelectors::new(self.tag, bytes, Arc::new(SlowSelectors { of: self.mark.clone(), pair })))
+        };
+        word.digits().par_iter().map(select).collect::<Result<_, _>>().map(Selectors::new)
+    }
+
+    fn look_up(&self, LookUpJob { file, table }: LookUpJob<'_>) -> Result<Word, TfheError> {
+        let conversion = self.conversion.as_ref().ok_or(KeyPartError::Missing(KeyPartId::CONVERSION))?;
+        file.check(table, self.tag)?;
+        let selector_at = |id: SelectorId| {
+            let selectors = file.at(id.position)?.content::<SlowSelectors>();
+            let own = selectors.filter(|selectors| Arc::ptr_eq(&selectors.of, &self.mark));
+            own.map(|selectors| &selectors.pair[usize::from(id.high)]).ok_or(TfheError::ForeignSelectors)
+        };
+        let digits = word::reference::look_up(table, conversion.shape().polynomial_size, &selector_at)?;
+        self.word(&digits)
+    }
+
+    fn split(&self, SplitJob { input, split }: SplitJob<'_>) -> Result<Word, TfheError> {
+        self.parameters.check_ciphertext(input)?;
+        let (rows, _) = self.words()?;
+        let LweElements::U64(integer) = input.elements() else {
+            return Err(TfheError::Mismatch { what: "bits of the torus", given: 32, expected: 64 });
+        };
+        self.word(&circuit::reference::split(rows, &self.keyswitch, split, integer)?)
+    }
+
+    fn word(&self, digits: &[LweCiphertext<u64>]) -> Result<Word, TfheError> {
+        let switch = |digit| reference::keyswitch(&self.keyswitch, digit);
+        Word::new(self.tag, digits.iter().map(switch).collect::<Result<_, _>>()?, f64::INFINITY)
+    }
+
     fn rotate<T: Torus>(
         &self,
         rows: &[GgswCiphertext<T>],
@@ -148,13 +221,17 @@ impl PreparedKey for SlowKey {
             Rows::U32(rows) => rows.iter().map(|row| size_of_val(row.coefficients())).sum::<usize>(),
             Rows::U64(rows) => rows.iter().map(|row| size_of_val(row.coefficients())).sum(),
         };
-        (rows + size_of_val(self.keyswitch.elements())) as u64
+        let conversion = self.conversion.as_ref().map_or(0, |key| size_of::<u64>() * key.shape().len());
+        (rows + size_of_val(self.keyswitch.elements()) + conversion) as u64
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
         jobs.par_iter()
             .map(|job| match job {
                 Job::Bootstrap(job) => self.bootstrap(*job).map(Output::Ciphertext),
+                Job::Select(job) => self.select(*job).map(Output::Selectors),
+                Job::LookUp(job) => self.look_up(*job).map(Output::Word),
+                Job::Split(job) => self.split(*job).map(Output::Word),
                 job => Err(TfheError::UnsupportedJob { engine: "schoolbook".to_owned(), job: job.name() }),
             })
             .collect()
@@ -226,6 +303,62 @@ fn the_ntt_comes_from_the_provider() {
         case.outputs(&*key).unwrap_or_else(|error| panic!("{backend}: {error}"));
         assert_eq!(provider.goldilocks.load(Ordering::Relaxed), made, "{backend}");
     }
+}
+
+/// An engine without words: it refuses the conversion key, and jobs of words as unsupported.
+#[derive(Debug)]
+struct WithoutWords;
+
+#[derive(Debug)]
+struct BootstrapsOnly(Arc<dyn PreparedKey>);
+
+impl TfheEngine for WithoutWords {
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new("without words", EngineKind::Cpu(Isa::Portable))
+    }
+
+    fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
+        CpuEngine::new(Backend::Ntt).key_bytes(parameters)
+    }
+
+    fn prepare(
+        &self,
+        parts: Vec<KeyPart<'_>>,
+        policy: SecurityPolicy,
+        progress: Progress<'_>,
+    ) -> Result<Arc<dyn PreparedKey>, TfheError> {
+        let parts = KeyPart::select(parts, [KeyPartId::BOOTSTRAP, KeyPartId::KEYSWITCH])?;
+        CpuEngine::new(Backend::Ntt)
+            .prepare(parts.into(), policy, progress)
+            .map(|key| Arc::new(BootstrapsOnly(key)) as Arc<dyn PreparedKey>)
+    }
+}
+
+impl PreparedKey for BootstrapsOnly {
+    fn parameters(&self) -> &ParameterSet {
+        self.0.parameters()
+    }
+
+    fn tag(&self) -> KeyTag {
+        self.0.tag()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.0.memory_bytes()
+    }
+
+    fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
+        match jobs.iter().find(|job| !matches!(job, Job::Bootstrap(_))) {
+            Some(job) => Err(TfheError::UnsupportedJob { engine: "without words".to_owned(), job: job.name() }),
+            None => self.0.run(jobs),
+        }
+    }
+}
+
+#[test]
+fn an_engine_without_words_conforms() {
+    let suite = Suite::new(&CpuEngine::new(Backend::Ntt)).expect("a conforming engine");
+    suite.check(&WithoutWords, |_| Agreement::Bits).unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// A header that an engine in another crate reads states kind, set and form of the key.

@@ -111,6 +111,28 @@ pub(super) fn finish<R: Read>(input: OpenReader<R>) -> Result<(), TfheError> {
     if given == 0 { Ok(()) } else { Err(WireError::TrailingBytes { given }.into()) }
 }
 
+/// Reads a conversion key in coefficient form for an engine of another crate.
+///
+/// # Errors
+/// If the key is malformed or not admissible under `policy`.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example_word.txt")]
+/// use ciphermill_tfhe::server_key::read_conversion_key;
+/// let (header, _, key) = read_conversion_key(&conversion[..], policy)?;
+/// assert_eq!(Some(key.shape()), header.spec().conversion_shape());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_conversion_key(
+    reader: impl Read,
+    policy: SecurityPolicy,
+) -> Result<(KeyHeader, ParameterSet, ConversionKey), TfheError> {
+    let (input, header, parameters) = KeyHeader::open(KeyKind::Conversion, reader, policy)?;
+    let key = conversion_key(input, &header)?;
+    Ok((header, parameters, key))
+}
+
 /// The conversion key after its header.
 pub(super) fn conversion_key(mut input: OpenReader<impl Read>, header: &KeyHeader) -> Result<ConversionKey, TfheError> {
     let shape = header.spec().require_conversion_shape()?;

@@ -22,7 +22,7 @@ use crate::keyswitch::LweKeyswitchKey;
 use crate::parameters::{ParameterSet, SecurityPolicy, TorusWidth};
 use crate::progress::Progress;
 use elements::{conversion_key, finish, keyswitch_elements, transform_bootstrap_key};
-pub use elements::{read_bootstrap_key, read_keyswitch_key, validate_key};
+pub use elements::{read_bootstrap_key, read_conversion_key, read_keyswitch_key, validate_key};
 pub use header::{
     BOOTSTRAP_KEY, CONVERSION_KEY, KEYSWITCH_KEY, KeyForm, KeyHeader, KeyKind, MAX_KEY_LEN, require_same_key_set,
 };
