@@ -20,7 +20,7 @@ use crate::support::{INSECURE, Keys, Seed};
 const DEVIATIONS: f64 = 5.0;
 
 /// The counts of a check that cost no bootstrap, and of the bootstraps in the evidence.
-const DECRYPTIONS: usize = 20_000;
+pub(super) const DECRYPTIONS: usize = 20_000;
 
 /// Whether a count agrees with a probability.
 fn agrees(failures: usize, count: usize, p: f64) -> bool {
@@ -29,7 +29,7 @@ fn agrees(failures: usize, count: usize, p: f64) -> bool {
 }
 
 /// Demands agreement with the probability at `variance`, and disagreement with those at half and twice of it.
-fn check(what: &str, failures: usize, count: usize, variance: f64, p_of: impl Fn(f64) -> f64) {
+pub(super) fn check(what: &str, failures: usize, count: usize, variance: f64, p_of: impl Fn(f64) -> f64) {
     let p = |factor: f64| p_of(factor * variance).exp2();
     println!("{what}: {failures} of {count} fail, predicted are {:.1}", p(1.0) * count as f64);
     assert!(agrees(failures, count, p(1.0)), "{what}: {failures} of {count}, predicted is {:.4}", p(1.0));
@@ -41,7 +41,7 @@ fn check(what: &str, failures: usize, count: usize, variance: f64, p_of: impl Fn
 }
 
 /// The variance at which `log2_p_of` is `p`.
-fn variance_of(p: f64, log2_p_of: impl Fn(f64) -> f64) -> f64 {
+pub(super) fn variance_of(p: f64, log2_p_of: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (-80.0f64, 0.0f64);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -50,7 +50,7 @@ fn variance_of(p: f64, log2_p_of: impl Fn(f64) -> f64) -> f64 {
     low.exp2()
 }
 
-fn gaussian(variance: f64) -> NoiseDistribution {
+pub(super) fn gaussian(variance: f64) -> NoiseDistribution {
     NoiseDistribution::Gaussian { std_dev: variance.sqrt() }
 }
 

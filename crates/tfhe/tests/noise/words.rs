@@ -1,5 +1,7 @@
 //! Every stage from a digit to a digit against the model.
 
+mod failures;
+
 use ciphermill_lattice::Csprng;
 use ciphermill_tfhe::ciphertext::LweElements;
 use ciphermill_tfhe::circuit::{GrayBit, Split, reference};
