@@ -18,4 +18,5 @@ mod reference;
 #[path = "../../program/tests/replay/mod.rs"]
 mod replay;
 mod support;
+mod word_formats;
 mod words;
