@@ -86,6 +86,24 @@ pub fn tests(
     Ok((json!({ "command": command, "tests_passed": passed, "wall_s": wall_s }), said))
 }
 
+/// The records that tests printed after `name`, one on a line, each a JSON object.
+///
+/// # Errors
+/// If one is no JSON, or there are not `expected` of them.
+pub fn records(said: &str, name: &str, expected: usize) -> Result<Vec<Value>, Box<dyn Error>> {
+    let lines = said.lines().filter_map(|line| line.split_once(&format!("{name}: ")).map(|(_, record)| record));
+    let records = lines.map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    if records.len() != expected {
+        return Err(format!("{} lines \"{name}\", expected are {expected}", records.len()).into());
+    }
+    Ok(records)
+}
+
+/// The seeds that tests printed.
+pub fn seeds(said: &str) -> Vec<&str> {
+    said.split("CIPHERMILL_SEED=").skip(1).filter_map(|rest| rest.split_whitespace().next()).collect()
+}
+
 /// Returns the whole number between `before` and `after` in one of the lines. Several tests write at once, so output of
 /// another test may precede it on the line.
 pub fn number(text: &str, before: &str, after: &str) -> Option<u64> {

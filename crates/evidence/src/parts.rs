@@ -1,5 +1,6 @@
 //! Parts of a record that takes hours: each is kept when it is complete, so that a run that was stopped goes on with the others.
 
+use std::error::Error;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
@@ -18,6 +19,28 @@ pub struct Parts {
     paths: &'static [&'static str],
     /// What the parts hold for.
     key: Option<String>,
+}
+
+/// A part of a record by its name, and the run that makes it.
+pub type Part = (&'static str, fn() -> Result<Value, Box<dyn Error>>);
+
+/// Makes the parts of an area's record one after the other, and writes it. `CIPHERMILL_EVIDENCE_PARTS`, a list of names with
+/// commas, takes some parts only.
+///
+/// # Errors
+/// That of the first part that fails, or that something cannot be kept or written.
+pub fn run(area: &str, paths: &'static [&'static str], parts: &[Part]) -> Result<(), Box<dyn Error>> {
+    let chosen = std::env::var("CIPHERMILL_EVIDENCE_PARTS").ok();
+    let takes = |name: &str| chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|part| part == name));
+    let (kept, mut record) = (Parts::of(area, paths)?, serde_json::Map::new());
+    for (name, make) in parts.iter().filter(|(name, _)| takes(name)) {
+        record.insert((*name).to_owned(), kept.get(name, || make().map_err(|error| error.to_string()))?);
+    }
+    crate::write(&Value::Object(record))?;
+    if chosen.is_none() {
+        kept.finish();
+    }
+    Ok(())
 }
 
 /// Variables that change no figure.

@@ -12,7 +12,9 @@ use ciphermill_tfhe::{
     KeyPartId, LookUpJob, Output, PreparedKey, SelectJob, SelectorFile, SplitJob, TfheEngine, TfheError, serial,
 };
 use ciphermill_wire::seal;
+use rayon::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{INSECURE, Keys, Seed, keys, server_seeds};
 
@@ -91,23 +93,76 @@ fn tables() -> [Tabulated; 3] {
         .map(|f| (f, Table::Dense(DenseTable::of_function(14, 14, f).expect("a table"))))
 }
 
-#[test]
-fn functions_of_14_bits_on_every_path() {
-    let bench = Bench::new(WORD_2M64, 70);
+/// A permutation of 16 bits without structure.
+fn shuffle_16(x: u32) -> u32 {
+    let mixed = x.wrapping_mul(0x2c9b) & 0xffff;
+    ((mixed ^ mixed >> 7).wrapping_mul(0x1f35)) & 0xffff
+}
+
+/// Whether this run takes the counts of `make evidence AREA=table`.
+fn is_full() -> bool {
+    match std::env::var("CIPHERMILL_TABLES") {
+        Err(std::env::VarError::NotPresent) => false,
+        Ok(given) if given == "full" => true,
+        given => panic!("CIPHERMILL_TABLES is {given:?}; use \"full\", or unset it"),
+    }
+}
+
+/// Looks inputs up in each table, each input selected once, on the threads of the machine.
+fn look_inputs_up(bench: &Bench, key: &dyn PreparedKey, bits: u32, tables: &[Tabulated], inputs: &[u64], seed: Seed) {
+    let errors = AtomicUsize::new(0);
+    inputs.par_chunks(64).enumerate().for_each(|(stream, inputs)| {
+        let mut rng = Csprng::from_secret(&seed.secret(0), stream as u64);
+        for &value in inputs {
+            let word = bench.client().encrypt_word(value, bits, &mut rng).expect("in range");
+            let file = select(key, &word);
+            for (number, (f, table)) in tables.iter().enumerate() {
+                let decrypted = bench.client().decrypt_word(&look_up(key, &file, table)).expect("its key");
+                if decrypted != u128::from(f(value as u32)) {
+                    println!("{bits} bits, table {number}: {value} gives {decrypted}");
+                    errors.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    });
+    let (tables, inputs, errors) = (tables.len(), inputs.len(), errors.into_inner());
+    println!(r#"table record: {{"bits": {bits}, "tables": {tables}, "inputs": {inputs}, "errors": {errors}}}"#);
+    assert_eq!(errors, 0, "{bits} bits");
+}
+
+/// Random inputs of a width: `full` of them in the evidence, or all if there are no more; else 100 on the best path and 3 on
+/// each other.
+fn functions_on_every_path(bench: &Bench, bits: u32, tables: &[Tabulated], full: usize) {
     let seed = Seed::fresh();
-    let tables = tables();
     for isa in available(Isa::ALL, |isa| isa.is_available()) {
         let key = bench.prepare(&CpuEngine::on(isa, Backend::Fft));
-        let count = if isa == Isa::current() { 100 } else { 3 };
-        let mut rng = Csprng::from_secret(&seed.secret(0), 0);
-        for (round, (f, table)) in (0..count).flat_map(|round| tables.iter().map(move |table| (round, table))) {
-            let value = rng.next_u64() >> 50;
-            let word = bench.client().encrypt_word(value, 14, &mut rng).expect("14 bits");
-            let result = look_up(&*key, &select(&*key, &word), table);
-            let decrypted = bench.client().decrypt_word(&result).expect("its key");
-            assert_eq!(decrypted, u128::from(f(value as u32)), "{isa}, {round}: {value}");
-        }
+        let best = isa == Isa::current();
+        let count = if best && is_full() {
+            full
+        } else if best {
+            100
+        } else {
+            3
+        };
+        let mut rng = Csprng::from_secret(&seed.secret(1), 0);
+        let inputs: Vec<u64> = match count == 1 << bits {
+            true => (0..1 << bits).collect(),
+            false => (0..count).map(|_| rng.next_u64() >> (64 - bits)).collect(),
+        };
+        println!("{isa}:");
+        look_inputs_up(bench, &*key, bits, tables, &inputs, seed);
     }
+}
+
+#[test]
+fn functions_of_14_bits_on_every_path() {
+    functions_on_every_path(&Bench::new(WORD_2M64, 70), 14, &tables(), 1 << 14);
+}
+
+#[test]
+fn functions_of_16_bits_on_every_path() {
+    let table = Table::Dense(DenseTable::of_function(16, 16, shuffle_16).expect("a table"));
+    functions_on_every_path(&Bench::new(WORD_2M64, 83), 16, &[(shuffle_16, table)], 4096);
 }
 
 /// Both back ends, several tables on one selection, and a table on the result of another.

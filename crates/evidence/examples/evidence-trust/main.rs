@@ -1,12 +1,12 @@
 //! The full counts behind the claims of trust: `make evidence AREA=trust`.
 //!
-//! Parts that are complete are kept ([`Parts`]), so that a run that was stopped goes on with the others.
+//! Parts that are complete are kept ([`parts`]), so that a run that was stopped goes on with the others.
 //! `CIPHERMILL_EVIDENCE_PARTS`, a list of names with commas, takes some parts only.
 
 use std::error::Error;
 
 use ciphermill_evidence as support;
-use ciphermill_evidence::parts::Parts;
+use ciphermill_evidence::parts::{self, Part};
 use serde_json::Value;
 
 #[path = "../../../cli/tests/crash_support/mod.rs"]
@@ -14,9 +14,6 @@ mod crash_support;
 mod noise;
 mod serve;
 mod store;
-
-/// A part of the record, and its run.
-type Part = (&'static str, fn() -> Result<Value, Box<dyn Error>>);
 
 /// The backup is first, as its figures are of a machine that does nothing else.
 const PARTS: [Part; 6] = [
@@ -46,15 +43,5 @@ fn keys() -> Result<Value, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let chosen = std::env::var("CIPHERMILL_EVIDENCE_PARTS").ok();
-    let takes = |name: &str| chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|part| part == name));
-    let (parts, mut record) = (Parts::of("trust", &["Cargo.toml", "Cargo.lock", "crates"])?, serde_json::Map::new());
-    for (name, run) in PARTS.into_iter().filter(|(name, _)| takes(name)) {
-        record.insert(name.to_owned(), parts.get(name, || run().map_err(|error| error.to_string()))?);
-    }
-    support::write(&Value::Object(record))?;
-    if chosen.is_none() {
-        parts.finish();
-    }
-    Ok(())
+    parts::run("trust", &["Cargo.toml", "Cargo.lock", "crates"], &PARTS)
 }

@@ -21,16 +21,7 @@ const TFHE_RECORDS: usize = 3 * 2 * 9 + 2 + 2 + 4;
 pub(crate) fn run() -> Result<Value, Box<dyn Error>> {
     let (binary, arguments, environment) = TFHE_NOISE;
     let (mut run, said) = support::tests(binary, arguments, environment)?;
-    let records: Vec<Value> = said
-        .lines()
-        .filter_map(|line| line.split_once("noise record: "))
-        .map(|(_, record)| serde_json::from_str(record))
-        .collect::<Result<_, _>>()?;
-    if records.len() != TFHE_RECORDS {
-        return Err(format!("{} comparisons of noise, expected are {TFHE_RECORDS}", records.len()).into());
-    }
-    let seeds = said.split("CIPHERMILL_SEED=").skip(1).filter_map(|rest| rest.split_whitespace().next());
-    run["seeds"] = seeds.collect();
-    run["comparisons"] = Value::Array(records);
+    run["seeds"] = support::seeds(&said).into();
+    run["comparisons"] = support::records(&said, "noise record", TFHE_RECORDS)?.into();
     Ok(run)
 }

@@ -61,12 +61,15 @@ impl Samples {
         self.0.iter().zip(self.means()).map(squares).sum::<f64>() / (self.keys() * (self.per_key() - 1.0))
     }
 
-    /// The bounds that follow from the number of samples. A variance from d degrees of freedom has the relative standard
-    /// deviation √(2/d).
-    pub(super) fn bounds(&self, prediction: &Prediction) -> Bounds {
+    /// The relative standard deviation of the measured variance: √(2/d) for d degrees of freedom, and the spread of the keys.
+    fn relative_deviation(&self, prediction: &Prediction) -> f64 {
         let freedom = self.keys() * (self.per_key() - 1.0);
-        let relative = (2.0 / freedom + prediction.key_spread.powi(2) / self.keys()).sqrt();
-        Bounds { variance: DEVIATIONS * relative, errors: DEVIATIONS }
+        (2.0 / freedom + prediction.key_spread.powi(2) / self.keys()).sqrt()
+    }
+
+    /// The bounds that follow from the number of samples.
+    pub(super) fn bounds(&self, prediction: &Prediction) -> Bounds {
+        Bounds { variance: DEVIATIONS * self.relative_deviation(prediction), errors: DEVIATIONS }
     }
 
     pub(super) fn judge(&self, prediction: &Prediction, bounds: Bounds) -> Verdict {
@@ -125,7 +128,16 @@ pub(super) fn check(what: &str, samples: &Samples, prediction: &Prediction, boun
         let other = samples.with_variance(factor).judge(prediction, bounds);
         assert!(other.accept().is_err(), "{what}: {factor} of the variance passes");
     }
-    super::record(what, &[("variance_ratio", ratio), ("mean_standard_errors", mean), ("spread_ratio", spread)]);
+    let relative = samples.relative_deviation(prediction);
+    super::record(
+        what,
+        &[
+            ("variance_ratio", ratio),
+            ("variance_deviation", relative),
+            ("mean_standard_errors", mean),
+            ("spread_ratio", spread),
+        ],
+    );
 }
 
 #[cfg(test)]
