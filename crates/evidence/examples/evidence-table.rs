@@ -41,7 +41,7 @@ const STAGES: usize = 3 * 9;
 const COUNTS: usize = 2 * 3 + 2;
 /// The measured standard deviation over that of the model.
 const RATIO: std::ops::RangeInclusive<f64> = 0.85..=1.05;
-/// 99 % of a normal distribution lie within so many standard deviations.
+/// 99 % of a normal distribution lie within this number of standard deviations.
 const INTERVAL: f64 = 2.576;
 
 /// Each stage against the noise model, 20 keys of 400 samples, and 20,000 decryptions at raised noise.

@@ -89,7 +89,7 @@ pub fn tests(
 /// The records that tests printed after `name`, one on a line, each a JSON object.
 ///
 /// # Errors
-/// If one is no JSON, or there are not `expected` of them.
+/// If one is not a JSON object, or their number is not `expected`.
 pub fn records(said: &str, name: &str, expected: usize) -> Result<Vec<Value>, Box<dyn Error>> {
     let lines = said.lines().filter_map(|line| line.split_once(&format!("{name}: ")).map(|(_, record)| record));
     let records = lines.map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
