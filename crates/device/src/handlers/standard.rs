@@ -68,7 +68,7 @@ impl Engines {
 /// let secure = SecurityPolicy::Require128Bits;
 /// let policy = Policy { tfhe: secure, bfv: secure, paillier: SizePolicy::Standard };
 /// let device = Device::open(DeviceConfig::in_memory(), standard(Engines::cpu(Backend::Fft), policy, None))?;
-/// assert_eq!(device.instruction_set().instructions().count(), 18);
+/// assert_eq!(device.instruction_set().instructions().count(), 19);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ pub struct Policy {
 /// let secure = SecurityPolicy::Require128Bits;
 /// let policy = Policy { tfhe: secure, bfv: secure, paillier: SizePolicy::Standard };
 /// let device = Device::open(DeviceConfig::in_memory(), standard(Engines::cpu(Backend::Fft), policy, None))?;
-/// assert_eq!(device.instruction_set().instructions().count(), 18);
+/// assert_eq!(device.instruction_set().instructions().count(), 19);
 /// # Ok::<(), ciphermill_device::DeviceError>(())
 /// ```
 #[must_use]
