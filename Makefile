@@ -19,7 +19,7 @@ export SANITIZER ?=
 export HW_UNITS ?= quick
 # make hw UNIT=…, make hw-waves UNIT=…   units or unit/configuration, separated by commas; `make hw` without it takes all
 export UNIT ?=
-# make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier; BENCH_ARGS=--quick to try it
+# make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier; BENCH_ARGS=--quick to try it
 export CASES ?=
 export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
@@ -38,7 +38,7 @@ demo: ## build the release binary and run `ciphermill demo` (DEMO_ARGS=…)
 test: ## everything that must hold: format, lints, licences, tests, documentation
 	@scripts/test.sh
 
-bench: ## compare with peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier)
+bench: ## compare with peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier)
 	@scripts/bench.sh
 
 evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # `make bench`: builds the workspace bench/ with all peers (minutes, once) and runs ours and theirs side by side; CASES picks
 # families of cases. It prints a table and writes bench/results.json with the rows of this run, and no others;
-# for modexp and paillier alone it is bench/paillier.json, for hmvp alone bench/hmvp.json; BENCH_OUTPUT names another file, with
-# its whole path. BENCH_ARGS is passed on:
+# for modexp and paillier alone it is bench/paillier.json, for hmvp or table alone bench/hmvp.json or bench/table.json;
+# BENCH_OUTPUT names another file, with its whole path. BENCH_ARGS is passed on:
 # --quick, --only TEXT, --params NAME, --cpu-time; the program's --help tells more.
 #
 # Exits with 1 if any result of ours differs from a peer's. The times mean something on an idle machine only.
@@ -23,7 +23,7 @@ else
 fi
 output=results.json
 [[ ${CASES:-} =~ ^(modexp|paillier)(,(modexp|paillier))*$ ]] && output=paillier.json
-[ "${CASES:-}" != hmvp ] || output=hmvp.json
+[[ ${CASES:-} =~ ^(hmvp|table)$ ]] && output=$CASES.json
 output=${BENCH_OUTPUT:-$output}
 # Run from bench/, whose .cargo/config.toml compiles the peers for this CPU.
 cd bench

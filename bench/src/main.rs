@@ -32,9 +32,9 @@ Exits with 1 if any two results differ."
 )]
 struct Arguments {
     /// Families of cases
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "ntt,fft,pbs,ks,keygen,hmvp,modexp,paillier")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier")]
     cases: Vec<Family>,
-    /// Take only cases whose name contains this (ntt, fft, hmvp, modexp and paillier)
+    /// Take only cases whose name contains this (ntt, fft, table, hmvp, modexp and paillier)
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
     /// Few samples: to see that everything works, not to quote
@@ -63,6 +63,8 @@ enum Family {
     Ks,
     /// Generation of a server's keys
     Keygen,
+    /// Exact functions of words
+    Table,
     /// Encrypted matrix-vector products
     Hmvp,
     /// Modular exponentiations and multiplications of big integers
@@ -118,6 +120,7 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
             Family::Pbs => cases::pbs::run(&settings, &pools, &mut report)?,
             Family::Ks => cases::ks::run(&settings, &pools, &mut report)?,
             Family::Keygen => cases::keygen::run(&settings, &pools, &mut report)?,
+            Family::Table => cases::table::run(&settings, &pools, &mut report)?,
             Family::Hmvp => cases::hmvp::run(&settings, &pools, &mut report)?,
             #[cfg(feature = "integers")]
             Family::Modexp => pools.one.install(|| cases::modexp::run(&settings, &mut report))?,

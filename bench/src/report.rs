@@ -144,7 +144,7 @@ impl Report {
         started: &str,
         wall_s: u64,
     ) -> Result<String, Failure> {
-        let records = [":!/bench/results.json", ":!/bench/hmvp.json", ":!/bench/paillier.json", ":!/evidence"];
+        let records = [":!/bench/*.json", ":!/evidence"];
         let dirty = !said_by("git", &[&["status", "--porcelain", "--", ":/"][..], &records].concat()).is_empty();
         let commit = said_by("git", &["rev-parse", "HEAD"]) + if dirty { " with uncommitted changes" } else { "" };
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");

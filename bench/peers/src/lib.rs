@@ -7,6 +7,7 @@ pub mod fft;
 pub mod lattigo;
 pub mod lwe;
 pub mod ntt;
+pub mod table;
 
 /// A library that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use ciphermill_bench_peers::Contender;
 use ciphermill_bench_peers::lattigo::{self, PEER, Setup, Work};
-use ciphermill_hmvp::{
-    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, HmvpEngine, MatrixHandle, Plan, PreparedKeys,
-    Request, Strategy,
-};
 use ciphermill_bfv::{GaloisKeys, SecretKey};
+use ciphermill_hmvp::{
+    CpuEngine, DenseMatrix, EncryptedProduct, EncryptedVector, HmvpEngine, MatrixHandle, Plan, PreparedKeys, Request,
+    Strategy,
+};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use serde_json::json;
 

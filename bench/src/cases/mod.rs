@@ -13,11 +13,12 @@ pub(crate) mod ntt;
 pub(crate) mod paillier;
 pub(crate) mod pbs;
 mod scheme;
+pub(crate) mod table;
 
 use ciphermill_bench_peers::Contender;
-use ciphermill_math::Isa;
 #[cfg(feature = "integers")]
 use ciphermill_bigint::Path;
+use ciphermill_math::Isa;
 
 use crate::Failure;
 use crate::harness::{Clock, Effort};

@@ -5,8 +5,8 @@ use ciphermill_lattice::{Csprng, NoiseDistribution, SecretSeed};
 use ciphermill_math::Isa;
 use ciphermill_tfhe::server_key::MAX_LOADED_KEY_BYTES;
 use ciphermill_tfhe::{
-    Backend, BootstrapJob, Ciphertext, ClientKey, Encoding, KeyOrder, KeyForm, KeySeeds,
-    ParameterSet, SecurityPolicy, ServerKey, TestVector, TorusWidth,
+    Backend, BootstrapJob, Ciphertext, ClientKey, Encoding, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy,
+    ServerKey, TestVector, TorusWidth,
 };
 use rayon::ThreadPool;
 use serde_json::{Value, json};

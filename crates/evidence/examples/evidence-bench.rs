@@ -11,12 +11,13 @@ use ciphermill_evidence as support;
 use serde_json::{Map, Value, json};
 
 /// Each family with the options that leave one case of it, or few.
-const FAMILIES: [(&str, &str); 8] = [
+const FAMILIES: [(&str, &str); 9] = [
     ("ntt", "--only n4096"),
     ("fft", "--only n4096"),
     ("pbs", "--params MESSAGE_2_2M64"),
     ("ks", "--params MESSAGE_2_2M64"),
     ("keygen", "--params MESSAGE_2_2M64"),
+    ("table", "--only WORD_2M64/8"),
     ("hmvp", "--only row-packed/64x256"),
     ("modexp", "--only modexp/2048"),
     ("paillier", "--only paillier/2048"),
