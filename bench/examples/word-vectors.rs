@@ -1,6 +1,6 @@
 //! Known answers for words from tfhe-rs, for `crates/tfhe/tests/word_oracle.rs`:
 //!
-//!     cargo run --release --no-default-features --example word-vectors > ../crates/tfhe/data/word_vectors.json
+//!     cargo run --release --no-default-features --example word-vectors > ../crates/tfhe/data/word_vectors.csv
 //!
 //! tfhe-rs encrypts digits under a key of ours and decrypts digits of ours, and its `wopbs` looks values up.
 
@@ -8,7 +8,6 @@ use ciphermill_bench_peers::table::{Integers, LookUp, decrypt_digit, encrypt_dig
 use ciphermill_bench_peers::{Contender, TFHE};
 use ciphermill_lattice::{Csprng, NoiseDistribution, SecretSeed};
 use ciphermill_tfhe::{ClientKey, ParameterSet, SecurityPolicy};
-use serde_json::{Value, json};
 
 /// The function of the look-ups; the test has it again.
 fn f(x: u64) -> u64 {
@@ -28,30 +27,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (n, big) = (parameters.lwe_dimension.0, parameters.big_lwe_dimension().0);
     let at = secret.len() - 4 - big.div_ceil(8) - n.div_ceil(8);
     let bits: Vec<u8> = (0..n).map(|i| secret[at + i / 8] >> (i % 8) & 1).collect();
-    let theirs: Vec<Value> =
-        (0..4).map(|digit| json!({ "digit": digit, "elements": hex(&encrypt_digit(&bits, digit, std_dev)) })).collect();
-    let ours = client.encrypt_digits(&[0, 1, 2, 3], &mut Csprng::from_os()?)?;
-    let ours: Vec<Value> = ours
-        .digits()
-        .iter()
-        .map(|digit| json!({ "elements": hex(digit.elements()), "digit": decrypt_digit(&bits, digit.elements()) }))
-        .collect();
+    let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("# {} {}: written by bench/examples/word-vectors.rs", TFHE.name, TFHE.version);
+    println!("# secret: the set, and sealed secret keys of ours");
+    println!("# encrypted by the peer, decrypted by the peer: a digit, and its elements");
+    println!("# wopbs: bits, a value, and what the peer looks up");
+    println!("secret,{},{secret}", parameters.name);
+    for digit in 0..4 {
+        println!("encrypted,{digit},{}", hex(&encrypt_digit(&bits, digit, std_dev)));
+    }
+    for digit in client.encrypt_digits(&[0, 1, 2, 3], &mut Csprng::from_os()?)?.digits() {
+        println!("decrypted,{},{}", decrypt_digit(&bits, digit.elements()), hex(digit.elements()));
+    }
     let keys = Integers::new();
-    let mut look_ups = Vec::new();
     for bits in [8, 14, 16] {
-        let values: Vec<u64> = [3, 0x55, 0x0c3a, 0xfeed].map(|value: u64| value & (u64::MAX >> (64 - bits))).to_vec();
-        for value in values {
+        for value in [3, 0x55, 0x0c3a, 0xfeed].map(|value: u64| value & (u64::MAX >> (64 - bits))) {
             let mut look_up = LookUp::new(&keys, bits, f, &[value], 1);
             look_up.run();
-            look_ups.push(json!({ "bits": bits, "value": value, "result": look_up.results()[0] }));
+            println!("wopbs,{bits},{value},{}", look_up.results()[0]);
         }
     }
-    let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
-    let peer = format!("{} {}", TFHE.name, TFHE.version);
-    let vectors = json!({
-        "peer": peer, "set": parameters.name, "secret_key": secret,
-        "encrypted_by_peer": theirs, "decrypted_by_peer": ours, "wopbs": look_ups,
-    });
-    println!("{}", serde_json::to_string_pretty(&vectors)?);
     Ok(())
 }

@@ -19,4 +19,5 @@ mod reference;
 mod replay;
 mod support;
 mod word_formats;
+mod word_oracle;
 mod words;
