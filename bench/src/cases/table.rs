@@ -217,73 +217,66 @@ impl Contender for Sum<'_> {
     }
 }
 
-/// Nodes of a diagram, each once.
+/// Nodes of a diagram, each once. Values that differ by a constant share a node.
 #[derive(Default)]
 struct Nodes {
     nodes: Vec<Node>,
-    known: HashMap<(SelectorId, [u64; 2]), Edge>,
+    known: HashMap<(SelectorId, [Edge; 2]), Edge>,
 }
 
 impl Nodes {
     fn node(&mut self, selector: SelectorId, edges: [Edge; 2]) -> Edge {
-        let name = edges.map(|edge| match edge {
-            Edge::Digit(digit) => u64::from(digit),
-            Edge::Node(index) => 4 + u64::from(index),
-        });
-        if name[0] == name[1] {
+        if edges[0] == edges[1] {
             return edges[0];
         }
-        *self.known.entry((selector, name)).or_insert_with(|| {
+        // The edge for 0 is not raised.
+        let raised = match edges[0] {
+            Edge::Digit(digit) | Edge::Raised { digit, .. } => digit,
+            Edge::Node(_) => 0,
+        };
+        let edges = edges.map(|edge| edge.raised(4 - raised));
+        let node = *self.known.entry((selector, edges)).or_insert_with(|| {
             self.nodes.push(Node { selector, edges });
             Edge::Node(self.nodes.len() as u32 - 1)
-        })
-    }
-
-    /// The tree over two digits; `leaf` has the digits.
-    fn pair(&mut self, positions: [u8; 2], leaf: &mut dyn FnMut(&mut Self, [u8; 2]) -> Edge) -> Edge {
-        let gray = |bits: [u8; 2]| 2 * bits[0] + (bits[0] ^ bits[1]);
-        self.tree(
-            &positions.map(|position| [true, false].map(|high| SelectorId { position, high })).concat(),
-            &mut |nodes, bits| leaf(nodes, [gray([bits[0], bits[1]]), gray([bits[2], bits[3]])]),
-            &mut Vec::new(),
-        )
-    }
-
-    fn tree(
-        &mut self,
-        selectors: &[SelectorId],
-        leaf: &mut dyn FnMut(&mut Self, &[u8]) -> Edge,
-        bits: &mut Vec<u8>,
-    ) -> Edge {
-        let Some((&selector, rest)) = selectors.split_first() else { return leaf(self, bits) };
-        let edges = [0, 1].map(|bit| {
-            bits.push(bit);
-            let edge = self.tree(rest, leaf, bits);
-            bits.pop();
-            edge
         });
-        self.node(selector, edges)
+        node.raised(raised)
+    }
+
+    /// The tree over two digits; `leaf` has what they lead to.
+    fn pair(&mut self, positions: [u8; 2], leaf: &dyn Fn(u8) -> Edge) -> Edge {
+        // The digit of each pair of bits h, h ⊕ l.
+        const GRAY: [[u8; 2]; 2] = [[0, 1], [3, 2]];
+        let id = |position, high| SelectorId { position, high };
+        let [x, y] = positions;
+        let high = GRAY.map(|xs| {
+            let sum = xs.map(|x| {
+                let high = GRAY.map(|ys| {
+                    let edges = ys.map(|y| leaf(x + y));
+                    self.node(id(y, false), edges)
+                });
+                self.node(id(y, true), high)
+            });
+            self.node(id(x, false), sum)
+        });
+        self.node(id(x, true), high)
     }
 }
 
 /// The sum, with its carry, of the words at the positions from 0 and from `digits` on.
 fn adder(digits: u8) -> Result<Table, Failure> {
     let mut nodes = Nodes::default();
-    let constants = [0, 1, 2, 3].map(Edge::Digit);
-    // a plus the carry into a digit, for each a.
-    let (mut carry, mut outputs) = (constants, Vec::new());
+    // The carry into a digit: 0 or 1.
+    let (mut carry, mut outputs) = (Edge::Digit(0), Vec::new());
     for digit in 0..digits {
         let positions = [digit, digit + digits];
-        outputs.push(nodes.pair(positions, &mut |_, [x, y]| carry[usize::from((x + y) & 3)]));
-        carry = [0, 1, 2, 3].map(|a| {
-            nodes.pair(positions, &mut |_, [x, y]| match x + y {
-                ..3 => constants[a],
-                3 => carry[a],
-                _ => constants[(a + 1) & 3],
-            })
+        outputs.push(nodes.pair(positions, &|sum| carry.raised(sum % 4)));
+        carry = nodes.pair(positions, &|sum| match sum {
+            ..3 => Edge::Digit(0),
+            3 => carry,
+            _ => Edge::Digit(1),
         });
     }
-    outputs.push(carry[0]);
+    outputs.push(carry);
     Ok(Table::Diagram(Diagram::new(nodes.nodes, outputs)?))
 }
 

@@ -40,13 +40,14 @@ fn layout_of_tables() {
                  4dafa79c";
     let node = |position, high, edges| Node { selector: SelectorId { position, high }, edges };
     let nodes = vec![node(0, true, [Edge::Digit(1), Edge::Digit(2)]), node(9, false, [Edge::Node(0), Edge::Digit(0)])];
-    let diagram = Diagram::new(nodes, vec![Edge::Node(1), Edge::Digit(3)]).expect("children come first");
+    let raised = Edge::Raised { node: 0, digit: 3 };
+    let diagram = Diagram::new(nodes, vec![Edge::Node(1), raised]).expect("children come first");
     let known_diagram = "434d494c01000a02010000002800000000000000f792b33b\
                          0102000002000000\
-                         0500000003000000\
+                         05000000040000c0\
                          000100000100000002000000\
                          090000000400000000000000\
-                         9c447fb7";
+                         9f446126";
     for (table, known) in [(Table::Dense(dense), known), (Table::Diagram(diagram), known_diagram)] {
         assert_eq!(hex(&table.to_bytes()), known);
         assert_eq!(Table::from_bytes(&table.to_bytes()).expect("own bytes"), table);

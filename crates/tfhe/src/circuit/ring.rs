@@ -318,9 +318,13 @@ impl<D: Domain<u64>> Ring<D> {
         };
         let constants: [Pair<D>; 4] = std::array::from_fn(|digit| constant(digit as u8));
         let mut values: Vec<Option<Pair<D>>> = diagram.nodes().iter().map(|_| None).collect();
-        let value_of = |values: &'_ [Option<Pair<D>>], edge: Edge| match edge {
-            Edge::Digit(digit) => copy(&constants[usize::from(digit)]),
-            Edge::Node(index) => values[index as usize].as_ref().map_or_else(|| copy(&constants[0]), copy),
+        let value_of = |values: &'_ [Option<Pair<D>>], edge: Edge| {
+            let (node, digit) = edge.parts();
+            let mut value = copy(node.and_then(|index| values[index as usize].as_ref()).unwrap_or(&constants[0]));
+            // The constant is in the first coefficient of the body.
+            let place = self.n()..self.n() + 1;
+            self.select.add_elements(&mut value[place.clone()], &constants[usize::from(digit)][place]);
+            value
         };
         let mut workspace = self.workspace();
         for (index, (node, reader)) in diagram.nodes().iter().zip(diagram.readers()).enumerate() {
@@ -334,7 +338,7 @@ impl<D: Domain<u64>> Ring<D> {
             self.cmux(words_at(node.selector)?, &one, &mut zero, trivial, (digits, sums));
             values[index] = Some(zero);
             for edge in node.edges {
-                if let Edge::Node(child) = edge
+                if let (Some(child), _) = edge.parts()
                     && diagram.readers()[child as usize] == Some(index)
                 {
                     values[child as usize] = None;

@@ -58,16 +58,16 @@ fn digits(value: u64, count: usize) -> Vec<u8> {
     (0..count).map(|i| (value >> (2 * i) & 3) as u8).collect()
 }
 
-/// A dense table that rotates and chooses, and a diagram that reads both words and shares a node.
+/// A dense table that rotates and chooses, and a diagram that reads both words, shares a node and raises values.
 fn tables() -> Result<[Table; 2], TfheError> {
     let dense = DenseTable::new(9, 7, vec![0, 1, 2, 3, 4], (0..512).map(|x| ((x * 73) >> 2) & 127).collect())?;
     let node = |position, high, edges| Node { selector: SelectorId { position, high }, edges };
     let nodes = vec![
         node(0, true, [Edge::Digit(1), Edge::Digit(2)]),
         node(3, false, [Edge::Node(0), Edge::Digit(3)]),
-        node(4, true, [Edge::Digit(0), Edge::Node(1)]),
+        node(4, true, [Edge::Node(1).raised(2), Edge::Node(1)]),
     ];
-    let diagram = Diagram::new(nodes, vec![Edge::Node(2), Edge::Node(1), Edge::Digit(1)])?;
+    let diagram = Diagram::new(nodes, vec![Edge::Node(2), Edge::Node(1).raised(3), Edge::Digit(1)])?;
     Ok([Table::Dense(dense), Table::Diagram(diagram)])
 }
 

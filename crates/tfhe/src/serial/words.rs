@@ -18,6 +18,8 @@ const MAX_TABLE_LEN: u64 = (4 << 20) + 128;
 /// Forms of tables.
 const DENSE: u8 = 0;
 const DIAGRAM: u8 = 1;
+/// Bits of an edge below the constant that raises it.
+const RAISED_BITS: u32 = 30;
 
 impl ParameterSpec {
     /// Length in bytes of a sealed word of this many digits.
@@ -131,15 +133,21 @@ fn put_edge(out: &mut Encoder, edge: Edge) {
     out.u32(match edge {
         Edge::Digit(digit) => digit.into(),
         Edge::Node(index) => 4 + index,
+        Edge::Raised { node, digit } => u32::from(digit) << RAISED_BITS | (4 + node),
     });
 }
 
 fn edge(input: &mut Decoder<'_>) -> Result<Edge, TfheError> {
     let word = input.u32()?;
-    Ok(match word.checked_sub(4) {
-        None => Edge::Digit(word as u8),
-        Some(index) => Edge::Node(index),
-    })
+    let (digit, place) = ((word >> RAISED_BITS) as u8, word & ((1 << RAISED_BITS) - 1));
+    match (place.checked_sub(4), digit) {
+        (None, 0) => Ok(Edge::Digit(place as u8)),
+        (None, _) => {
+            Err(TfheError::Field { what: "constant of an edge without a node", given: digit.into(), min: 0, max: 0 })
+        }
+        (Some(node), 0) => Ok(Edge::Node(node)),
+        (Some(node), digit) => Ok(Edge::Raised { node, digit }),
+    }
 }
 
 fn diagram(input: &mut Decoder<'_>) -> Result<Diagram, TfheError> {

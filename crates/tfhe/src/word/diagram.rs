@@ -15,6 +15,43 @@ pub enum Edge {
     Digit(u8),
     /// To the node of this index.
     Node(u32),
+    /// To a node, whose value is raised by a constant digit, 1 to 3, modulo 4. It costs no CMux and adds no noise.
+    Raised {
+        /// The index of the node.
+        node: u32,
+        /// The constant.
+        digit: u8,
+    },
+}
+
+impl Edge {
+    /// The node that it leads to, and the constant digit that it adds.
+    pub(crate) fn parts(self) -> (Option<u32>, u8) {
+        match self {
+            Self::Digit(digit) => (None, digit),
+            Self::Node(node) => (Some(node), 0),
+            Self::Raised { node, digit } => (Some(node), digit),
+        }
+    }
+
+    /// The same, raised by a constant digit.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_tfhe::word::Edge;
+    /// assert_eq!(Edge::Digit(3).raised(2), Edge::Digit(1));
+    /// assert_eq!(Edge::Node(7).raised(3).raised(1), Edge::Node(7));
+    /// ```
+    #[must_use]
+    pub fn raised(self, by: u8) -> Self {
+        match self.parts() {
+            (None, digit) => Self::Digit((digit + by) % 4),
+            (Some(node), digit) => match (digit + by) % 4 {
+                0 => Self::Node(node),
+                digit => Self::Raised { node, digit },
+            },
+        }
+    }
 }
 
 /// A node: where the selector is 0, the value of one edge; where it is 1, that of the other.
@@ -51,8 +88,8 @@ impl Diagram {
     /// A diagram of nodes, children before parents, with the root of each output digit, the lowest first.
     ///
     /// # Errors
-    /// [`TableError`] for an edge to a node that does not come before, a constant above 3, a position above 63, and too many
-    /// nodes or outputs. Also for a selector that occurs twice on a path: the noises of one selector do not add like those of
+    /// [`TableError`] for an edge to a node that does not come before, a constant above 3, an edge that is raised by 0, a position
+    /// above 63, and too many nodes or outputs. Also for a selector that occurs twice on a path: the noises of one selector do not add like those of
     /// several.
     pub fn new(nodes: Vec<Node>, outputs: Vec<Edge>) -> Result<Self, TableError> {
         Self::check_sizes(nodes.len(), outputs.len())?;
@@ -61,8 +98,12 @@ impl Diagram {
         let mut below: Vec<u128> = Vec::with_capacity(nodes.len());
         let depth_of = |depths: &[usize], node: usize, edge: Edge| match edge {
             Edge::Digit(0..=3) => Ok(0),
-            Edge::Digit(value) => Err(TableError::Entry { index: node, value: value.into(), bits: 2, max: 3 }),
-            Edge::Node(to) => depths.get(to as usize).copied().ok_or(TableError::Forward { node, to }),
+            Edge::Digit(value) | Edge::Raised { digit: value @ (0 | 4..), .. } => {
+                Err(TableError::Entry { index: node, value: value.into(), bits: 2, max: 3 })
+            }
+            Edge::Node(to) | Edge::Raised { node: to, .. } => {
+                depths.get(to as usize).copied().ok_or(TableError::Forward { node, to })
+            }
         };
         for (index, node) in nodes.iter().enumerate() {
             if usize::from(node.selector.position) >= MAX_POSITIONS {
@@ -71,10 +112,8 @@ impl Diagram {
             let [zero, one] = node.edges.map(|edge| depth_of(&depths, index, edge));
             depths.push(1 + zero?.max(one?));
             let own = 1 << (2 * u32::from(node.selector.position) + u32::from(node.selector.high));
-            let reached = node.edges.into_iter().fold(0, |reached, edge| match edge {
-                Edge::Node(to) => reached | below[to as usize],
-                Edge::Digit(_) => reached,
-            });
+            let nodes = node.edges.iter().filter_map(|edge| edge.parts().0);
+            let reached = nodes.fold(0, |reached, to| reached | below[to as usize]);
             if reached & own != 0 {
                 return Err(TableError::RepeatedSelector { node: index, position: node.selector.position });
             }
@@ -143,14 +182,10 @@ impl Diagram {
     #[must_use]
     pub fn value(&self, digit_at: &dyn Fn(u8) -> u8) -> Vec<u8> {
         let follow = |mut edge: Edge| loop {
-            match edge {
-                Edge::Digit(digit) => return digit,
-                Edge::Node(index) => {
-                    let node = &self.nodes[index as usize];
-                    let bit = node.selector.bit().of(digit_at(node.selector.position));
-                    edge = node.edges[usize::from(bit)];
-                }
-            }
+            let (Some(index), raised) = edge.parts() else { return edge.parts().1 };
+            let node = &self.nodes[index as usize];
+            let bit = node.selector.bit().of(digit_at(node.selector.position));
+            edge = node.edges[usize::from(bit)].raised(raised);
         };
         self.outputs.iter().map(|&output| follow(output)).collect()
     }
@@ -160,7 +195,7 @@ impl Diagram {
 fn readers(nodes: &[Node], outputs: &[Edge]) -> Vec<Option<usize>> {
     let mut readers: Vec<Option<usize>> = vec![None; nodes.len()];
     for &output in outputs {
-        if let Edge::Node(index) = output {
+        if let (Some(index), _) = output.parts() {
             readers[index as usize] = Some(nodes.len());
         }
     }
@@ -168,7 +203,7 @@ fn readers(nodes: &[Node], outputs: &[Edge]) -> Vec<Option<usize>> {
     for index in (0..nodes.len()).rev() {
         if readers[index].is_some() {
             for edge in nodes[index].edges {
-                if let Edge::Node(child) = edge {
+                if let (Some(child), _) = edge.parts() {
                     readers[child as usize] = readers[child as usize].or(Some(index));
                 }
             }

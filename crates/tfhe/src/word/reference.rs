@@ -54,13 +54,15 @@ fn walk<'a>(
     selector_at: &dyn Fn(SelectorId) -> Result<&'a GgswCiphertext<u64>, TfheError>,
 ) -> Result<Vec<LweCiphertext<u64>>, TfheError> {
     let mut values: Vec<GlweCiphertext<u64>> = Vec::with_capacity(diagram.nodes().len());
-    let value_of = |values: &[GlweCiphertext<u64>], edge: Edge| match edge {
-        Edge::Node(index) => Ok(values[index as usize].clone()),
-        Edge::Digit(digit) => {
-            let mut polynomial = vec![u64::ZERO; size.get()];
-            polynomial[0] = u64::from(digit) << 62;
-            GlweCiphertext::trivial(&polynomial, GlweDimension(1), size)
+    let value_of = |values: &[GlweCiphertext<u64>], edge: Edge| {
+        let (node, digit) = edge.parts();
+        let mut polynomial = vec![u64::ZERO; size.get()];
+        polynomial[0] = u64::from(digit) << 62;
+        let mut value = GlweCiphertext::trivial(&polynomial, GlweDimension(1), size)?;
+        if let Some(index) = node {
+            value.add_assign(&values[index as usize])?;
         }
+        Ok::<_, TfheError>(value)
     };
     for node in diagram.nodes() {
         let [zero, one] = node.edges.map(|edge| value_of(&values, edge));

@@ -58,16 +58,23 @@ fn diagrams_are_followed() {
         Node { selector: sum(1), edges: [Edge::Digit(3), Edge::Digit(2)] },
         Node { selector: high(1), edges: [Edge::Node(0), Edge::Node(1)] },
         Node { selector: high(0), edges: [Edge::Node(2), Edge::Digit(3)] },
+        Node { selector: sum(0), edges: [Edge::Node(2).raised(3), Edge::Node(2)] },
     ];
-    let diagram = Diagram::new(nodes, vec![Edge::Node(2), Edge::Node(3), Edge::Digit(2)]).expect("in order");
+    let outputs = vec![Edge::Node(2), Edge::Node(3), Edge::Digit(2), Edge::Node(4).raised(1), Edge::Node(2).raised(2)];
+    let diagram = Diagram::new(nodes, outputs).expect("in order");
     assert_eq!(diagram.depth(), 3);
     let table = Table::Diagram(diagram.clone());
-    assert_eq!(table.selectors(), [high(0), sum(1), high(1)]);
+    assert_eq!(table.selectors(), [sum(0), high(0), sum(1), high(1)]);
     for input in 0..16 {
         let file = select(&keys, input, 2, &mut rng);
         let expected = diagram.value(&|position| (input >> (2 * u32::from(position)) & 3) as u8);
         let high_digit = (input >> 2) as u8;
-        assert_eq!(expected, [high_digit, if input & 2 == 2 { 3 } else { high_digit }, 2]);
+        let low_sum = ((input >> 1 ^ input) & 1) as u8;
+        let raised = (high_digit + if low_sum == 0 { 3 } else { 0 } + 1) % 4;
+        assert_eq!(
+            expected,
+            [high_digit, if input & 2 == 2 { 3 } else { high_digit }, 2, raised, (high_digit + 2) % 4]
+        );
         assert_eq!(digits(&keys, &table, &file), expected, "{input}");
     }
 }
