@@ -10,12 +10,14 @@ has no time and no random number, so that equal sources give equal bytes.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
 import tomllib
 import uuid
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +147,16 @@ def faults_of(text: str) -> Iterator[str]:
             yield f"{package['name']} {package['version']} of Cargo.lock is not listed"
         elif "checksum" in package and found["hashes"][0]["content"] != package["checksum"]:
             yield f"{package['name']} has another checksum"
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    yield from (f"{path} is not read" for path in tracked.splitlines() if Path(path).name in UNREAD)
+    yield from (f"{path} is not read" for path in sources() if path.name in UNREAD)
+
+
+def sources() -> Iterator[Path]:
+    """All files but those that are built or installed, whose folders .gitignore names. An export has no repository to ask."""
+    ignored = {line.strip().strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()}
+    for folder, folders, names in os.walk(ROOT):
+        path = Path(folder).relative_to(ROOT)
+        folders[:] = [name for name in folders if not any(fnmatch(f"{path / name}", line) for line in ignored)]
+        yield from (path / name for name in names)
 
 
 def main() -> int:
