@@ -25,7 +25,7 @@ export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
 export FRESH_COMMANDS ?= make demo; make test
 
-.PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz mutants sbom fresh setup fmt clean
+.PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz miri mutants sbom fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -69,6 +69,9 @@ hw-coverage: ## count lines and toggles that the tests of the RTL reach; write h
 
 fuzz: ## run the fuzz targets (FUZZ_SECONDS=60 each, FUZZ_TARGETS=…, SANITIZER=address)
 	@scripts/fuzz.sh
+
+miri: ## run tests of unsafe code outside of SIMD under Miri (needs a nightly toolchain with miri)
+	@scripts/miri.sh
 
 mutants: ## make small faults in the code, one at a time; a test must find each (AREAS="store nvme …", all by default)
 	@scripts/setup.sh mutants

@@ -363,6 +363,10 @@ mod tests {
     fn every_path_is_the_definition_at_odd_sizes() {
         for isa in ciphermill_testing::available(Isa::ALL, |isa| isa.is_available()) {
             for size in [1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 637, 801, 861] {
+                // Miri is a thousand times slower.
+                if cfg!(miri) && size > 65 {
+                    continue;
+                }
                 for count in [0, 1, 2, 3, 4, 5, 6, 7, MAX_ROWS, MAX_ROWS + 1, 2 * MAX_ROWS + 3] {
                     for batch in [0, 1, 2, 5] {
                         let rows = words(1, count * size);
