@@ -4,7 +4,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use ciphermill_client::{files, tfhe};
-use ciphermill_tfhe::{Encoding, MessageRange, TfheError};
+use ciphermill_tfhe::circuit::Split;
+use ciphermill_tfhe::noise::{fresh_variance, word::WordNoise};
+use ciphermill_tfhe::{Encoding, KeyOrder, MessageRange, ParameterSet, TfheError};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
@@ -106,7 +108,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let encoding = args.encoding.encoding()?;
     let client = tfhe::secret_key(&args.secret_key, args.security.policy())?;
     let log2_p_fail = client.parameters().log2_p_fail_of(&encoding, args.key.into());
-    if log2_p_fail > client.parameters().log2_p_fail_limit() {
+    let range = range(&encoding, args.range)?;
+    if log2_p_fail > client.parameters().log2_p_fail_limit() && !splits(client.parameters(), &range, args.key.into()) {
         // Rounded, a probability near 1 would read 2^0.
         let odds = if log2_p_fail > -1.5 {
             "often or always".to_owned()
@@ -124,7 +127,6 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         );
     }
     let message = message(args)?;
-    let range = range(&encoding, args.range)?;
     let ciphertext = client.encrypt_in(&range, message, args.key.into(), &mut tfhe::randomness()?)?;
     let bytes = files::write(&args.out, &ciphertext.to_bytes(), files::PUBLIC, args.force)?;
     let report = Report {
@@ -142,6 +144,15 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         report.dimension
     );
     output::result(args.json, &report, &text)
+}
+
+/// Whether the device can make a word of the message, within the limit of the set: then nobody has to bootstrap it.
+fn splits(parameters: &ParameterSet, range: &MessageRange, key: KeyOrder) -> bool {
+    let noise = WordNoise::new(parameters).filter(|_| key == KeyOrder::Big);
+    let log2_p = noise
+        .zip(Split::of(range).ok())
+        .map(|(noise, split)| noise.log2_p_split(split, fresh_variance(parameters, key)));
+    log2_p.is_some_and(|log2_p| log2_p <= parameters.log2_p_fail_limit())
 }
 
 /// The stated range: a part of the encoding, or all of it.
