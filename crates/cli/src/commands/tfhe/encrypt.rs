@@ -146,7 +146,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     output::result(args.json, &report, &text)
 }
 
-/// Whether the device can make a word of the message, within the limit of the set: then nobody has to bootstrap it.
+/// Whether the device can make a word of the message, within the limit of the set: then it needs no bootstrap.
 fn splits(parameters: &ParameterSet, range: &MessageRange, key: KeyOrder) -> bool {
     let noise = WordNoise::new(parameters).filter(|_| key == KeyOrder::Big);
     let log2_p = noise
