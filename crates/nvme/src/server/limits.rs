@@ -172,3 +172,62 @@ impl Limits {
         bound(self.max_keep_alive >= least, "max_keep_alive", rule, self.max_keep_alive.as_secs() as usize)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limit that a change breaks; `None` if it holds.
+    fn broken(change: impl FnOnce(&mut Limits)) -> Option<&'static str> {
+        let mut limits = Limits { memory_bytes: usize::MAX, ..Limits::default() };
+        change(&mut limits);
+        match limits.check() {
+            Ok(()) => None,
+            Err(TargetError::Limit { limit, .. }) => Some(limit),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn each_limit_has_its_bounds() {
+        assert_eq!(broken(|_| ()), None);
+        assert_eq!(broken(|limits| limits.max_connections = 0), Some("max_connections"));
+        assert_eq!(broken(|limits| limits.max_connections = 1), None);
+        assert_eq!(broken(|limits| limits.max_connections_per_host = 0), Some("max_connections_per_host"));
+        assert_eq!(broken(|limits| limits.max_connections_per_host = 1), None);
+        assert_eq!(broken(|limits| limits.max_commands_per_host = 0), Some("max_commands_per_host"));
+        assert_eq!(broken(|limits| limits.max_commands_per_host = 1), None);
+        assert_eq!(broken(|limits| limits.max_handshakes = 0), Some("max_handshakes"));
+        assert_eq!(broken(|limits| limits.max_handshakes = 1), None);
+        assert_eq!(broken(|limits| limits.max_handshakes_per_address = 0), Some("max_handshakes_per_address"));
+        assert_eq!(broken(|limits| limits.max_handshakes_per_address = 1), None);
+        for (queues, expected) in [(0, Some("max_queues")), (1, None), (65_534, None), (65_535, Some("max_queues"))] {
+            assert_eq!(broken(|limits| limits.max_queues = queues), expected, "{queues} queues");
+        }
+        for (depth, expected) in [(31, Some("queue_depth")), (32, None), (4096, None), (4097, Some("queue_depth"))] {
+            assert_eq!(broken(|limits| limits.queue_depth = depth), expected, "depth {depth}");
+        }
+        let transfer = Some("max_transfer_bytes");
+        for (bytes, expected) in [
+            (0, transfer),
+            (4096, None),
+            (4097, transfer),
+            (3 * 4096, transfer),
+            (64 << 20, None),
+            (128 << 20, transfer),
+        ] {
+            assert_eq!(broken(|limits| limits.max_transfer_bytes = bytes), expected, "{bytes} bytes");
+        }
+        let capsule = Some("in_capsule_bytes");
+        for (bytes, expected) in
+            [(0, None), (4096, None), (4095, capsule), (6000, capsule), (65_536, None), (65_536 + 4096, capsule)]
+        {
+            assert_eq!(broken(|limits| limits.in_capsule_bytes = bytes), expected, "{bytes} bytes");
+        }
+        let keep_alive = |ms| broken(|limits| limits.max_keep_alive = Duration::from_millis(ms));
+        assert_eq!((keep_alive(999), keep_alive(1000)), (Some("max_keep_alive"), None));
+        let shares = Limits::default().max_connections * Limits::default().share_bytes();
+        let memory = |bytes| broken(|limits| limits.memory_bytes = bytes);
+        assert_eq!((memory(shares - 1), memory(shares)), (Some("memory_bytes"), None));
+    }
+}
