@@ -166,6 +166,7 @@ pub fn log2_erfc(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::{ParameterSet, SecurityPolicy};
 
     /// Computed with mpmath 1.3 to 50 digits: log(erfc(x), 2).
     const LOG2_ERFC: [(f64, f64); 7] = [
@@ -187,6 +188,24 @@ mod tests {
                 "erfc({x}): 2^{got}, 2^{expected} expected"
             );
         }
+    }
+
+    /// Worked by hand for N = 4096: σ² = ERROR_STD_DEV² + 1/12, and the ternary variance 2/3.
+    #[test]
+    fn figures_of_fresh_ciphertexts_and_roundings() {
+        let near =
+            |given: f64, expected: f64| assert!((given - expected).abs() < 1e-9 * expected, "{given} {expected}");
+        let error = ERROR_STD_DEV * ERROR_STD_DEV + 1.0 / 12.0;
+        near(ERROR_VARIANCE, error);
+        // e·u + e_1 + e_2·s: 1 + 2·4096·2/3 = 16387/3 errors.
+        near(zero_variance(4096.0), error * 16387.0 / 3.0);
+        // ε_0 + ε_1·s: (1 + 4096·2/3)/12 = 8195/36.
+        near(rounding_variance(4096.0), 8195.0 / 36.0);
+        let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+        let set = ParameterSet::named("CHAM_PAPER", policy).expect("a named set");
+        let n = set.polynomial_size.get() as f64;
+        near(fresh_variance(&set, Encryption::Secret), error + 1.0 / 12.0);
+        near(fresh_variance(&set, Encryption::Public), error * (1.0 + 4.0 * n / 3.0) + 1.0 / 12.0);
     }
 
     #[test]
