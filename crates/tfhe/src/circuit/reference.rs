@@ -80,14 +80,17 @@ pub fn extract_bits(
     rotated: &GlweCiphertext<u64>,
     selector: Decomposition,
 ) -> Result<Vec<LweCiphertext<u64>>, TfheError> {
-    let extract = |(degree, (_, level)): (usize, (GrayBit, usize))| {
-        let mut bit = rotated.extract(degree)?;
-        let body = bit.dimension().0;
-        let elements = bit.elements_mut();
-        elements[body] = elements[body].wrapping_add(half_gadget(selector, level));
-        Ok(bit)
-    };
+    let extract = |(degree, (_, level))| extract_raised(rotated, degree, half_gadget(selector, level));
     functions().enumerate().map(extract).collect()
+}
+
+/// The coefficient of a degree, raised by a constant: ±½ of a weight becomes 0 or the weight.
+fn extract_raised(rotated: &GlweCiphertext<u64>, degree: usize, half: u64) -> Result<LweCiphertext<u64>, TfheError> {
+    let mut bit = rotated.extract(degree)?;
+    let body = bit.dimension().0;
+    let elements = bit.elements_mut();
+    elements[body] = elements[body].wrapping_add(half);
+    Ok(bit)
 }
 
 /// A GLWE ciphertext whose phase has the constant coefficient φ/N' modulo q/N', for an LWE ciphertext of dimension N' and phase
@@ -236,13 +239,7 @@ pub(crate) fn split_bits(
     rotated: &GlweCiphertext<u64>,
     weights: [u64; SPLIT_FUNCTIONS],
 ) -> Result<[LweCiphertext<u64>; SPLIT_FUNCTIONS], TfheError> {
-    let extract = |degree: usize| -> Result<_, TfheError> {
-        let mut bit = rotated.extract(degree)?;
-        let body = bit.dimension().0;
-        let elements = bit.elements_mut();
-        elements[body] = elements[body].wrapping_add(weights[degree] / 2);
-        Ok(bit)
-    };
+    let extract = |degree: usize| extract_raised(rotated, degree, weights[degree] / 2);
     Ok([extract(0)?, extract(1)?])
 }
 
