@@ -101,6 +101,12 @@ static TEST_VECTOR: ObjectClass = ObjectClass::operand("a test vector", TV).with
 static SERVER_KEY: ObjectClass = ObjectClass::operand("a key", KEY);
 static TLWE: ObjectClass = ObjectClass::ciphertext("a TLWE ciphertext", TLWE_COR, TLWE_COW);
 
+/// The keys of a bootstrap.
+const SERVER_KEYS: &[KeyUse] = &[
+    KeyUse { name: "bootstrapping key", type_code: KEY, data_id: BOOTSTRAPPING_KEY },
+    KeyUse { name: "key-switching key", type_code: KEY, data_id: KEY_SWITCHING_KEY },
+];
+
 /// Programmable bootstrapping, in place, for the function that the test vector tabulates.
 pub static BOOTSTRAP: InstructionSpec = InstructionSpec::new(
     opcode::BOOTSTRAP,
@@ -108,10 +114,7 @@ pub static BOOTSTRAP: InstructionSpec = InstructionSpec::new(
     &[Operand::read("tv", &TEST_VECTOR), Operand::read_write("n", &TLWE)],
     "n ← programmable bootstrap of n for the function in tv",
 )
-.keys(&[
-    KeyUse { name: "bootstrapping key", type_code: KEY, data_id: BOOTSTRAPPING_KEY },
-    KeyUse { name: "key-switching key", type_code: KEY, data_id: KEY_SWITCHING_KEY },
-])
+.keys(SERVER_KEYS)
 .result(ResultLength::OfOperand(1));
 
 /// The sum of two ciphertexts, modulo 2^32 in each word.

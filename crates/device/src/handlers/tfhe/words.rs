@@ -105,10 +105,7 @@ pub static SPLIT: InstructionSpec = InstructionSpec::new(
     &[Operand::write("n1", &WORDS), Operand::read("n2", &super::TLWE)],
     "n1 ← the bits of the integer n2, which is under the big key and states its range",
 )
-.keys(&[
-    KeyUse { name: "bootstrapping key", type_code: KEY, data_id: super::BOOTSTRAPPING_KEY },
-    KeyUse { name: "key-switching key", type_code: KEY, data_id: super::KEY_SWITCHING_KEY },
-]);
+.keys(super::SERVER_KEYS);
 
 pub(super) const TYPES: [TypeDescriptor; 3] = [
     TypeDescriptor { code: TABLE, name: "table", residency: Residency::Persistent, role: Role::TestVector },
@@ -449,15 +446,20 @@ fn split(job: &Job<'_>, n: VrId, bytes: &[u8]) -> Result<word::Word, HandlerErro
     // The transfer function has refused an integer without a range.
     let range = input.bounds().range().ok_or_else(|| super::transfer::no_range(n))?;
     let split = Split::of(&range).map_err(|e| operand_error(n, &TfheError::from(e)))?;
-    let outputs = key.0.run(&[SplitJob { input: &input, split }.into()]).map_err(|e| operand_error(n, &e))?;
-    let Ok([Output::Word(word)]) = <[Output; 1]>::try_from(outputs) else {
-        return Err(broken("a split without a word"));
-    };
+    let word = one_word(job, key, n, SplitJob { input: &input, split }.into())?;
     if let Some(times) = times(job) {
         times.split.observe(split.bits().into(), begun.elapsed());
     }
-    // What an engine states of its result does not count.
-    word.with_variance(variance(job.facts)).map_err(|e| operand_error(n, &e))
+    Ok(word)
+}
+
+/// The word that an engine's job has, with the variance of the transfer function: what an engine states does not count.
+fn one_word(job: &Job<'_>, key: &Loaded, id: VrId, run: EngineJob<'_>) -> Result<word::Word, HandlerError> {
+    let outputs = key.0.run(&[run]).map_err(|e| operand_error(id, &e))?;
+    match <[Output; 1]>::try_from(outputs) {
+        Ok([Output::Word(word)]) => word.with_variance(variance(job.facts)).map_err(|e| operand_error(id, &e)),
+        _ => Err(broken(&format!("a {} without a word", run.name()))),
+    }
 }
 
 /// Selections, which share the passes over the key, or one look-up. An error names the job at fault.
@@ -518,12 +520,7 @@ fn look_up(job: &Job<'_>, file: &SelectorFile, result: &mut Vec<u8>) -> Result<(
     let Operands::Two(t, _) = job.instruction.operands() else { return Err(broken("a look-up without its table")) };
     let (key, begun) = (loaded::<Loaded>(job.key, "a look-up")?, Instant::now());
     let Tabulated { table, stored } = loaded(job.prepared, "a look-up")?;
-    let outputs = key.0.run(&[LookUpJob { file, table }.into()]).map_err(|e| operand_error(t, &e))?;
-    let Ok([Output::Word(word)]) = <[Output; 1]>::try_from(outputs) else {
-        return Err(broken("a look-up without a word"));
-    };
-    // What an engine states of its result does not count.
-    let word = word.with_variance(variance(job.facts)).map_err(|e| operand_error(t, &e))?;
+    let word = one_word(job, key, t, LookUpJob { file, table }.into())?;
     result.extend_from_slice(&word.to_bytes());
     if let Some(times) = times(job) {
         times.look_up.observe(*stored, begun.elapsed());
