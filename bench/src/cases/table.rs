@@ -80,7 +80,7 @@ impl Ours {
 enum Job {
     /// Select and look up.
     Table,
-    /// Look up what is selected.
+    /// Look up in a table, with selectors that exist.
     Next,
     /// The same, without the key switch of the output digits.
     Tree,
@@ -147,7 +147,7 @@ impl<'a> Server<'a> {
                 }
             }
             Job::Next => self.outputs.push(key.look_up(&self.files[self.index(0)], self.table)?),
-            // What is right in the row above is right here.
+            // The row `table-next` decrypts the same look-up.
             Job::Tree => self.done = !key.look_up_big(&self.files[self.index(0)], self.table)?.is_empty(),
             Job::Split => {
                 let word = key.split(SplitJob { input: &self.integers[self.index(0)], split: self.split })?;
@@ -242,7 +242,7 @@ impl Nodes {
         node.raised(raised)
     }
 
-    /// The tree over two digits; `leaf` has what they lead to.
+    /// The tree over two digits. `leaf` returns the edge for their sum.
     fn pair(&mut self, positions: [u8; 2], leaf: &dyn Fn(u8) -> Edge) -> Edge {
         // The digit of each pair of bits h, h ⊕ l.
         const GRAY: [[u8; 2]; 2] = [[0, 1], [3, 2]];
@@ -302,7 +302,7 @@ impl Run<'_> {
         Case::new(name, self.ours.params.clone())
     }
 
-    /// Ours on one thread and on two beside the peer on one, or on two where all have two.
+    /// Ours on one thread and on two, beside the peer on one.
     fn compare(
         &self,
         case: &Case,

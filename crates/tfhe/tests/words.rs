@@ -130,8 +130,8 @@ fn look_inputs_up(bench: &Bench, key: &dyn PreparedKey, bits: u32, tables: &[Tab
     assert_eq!(errors, 0, "{bits} bits");
 }
 
-/// Random inputs of a width: `full` of them in the evidence, or all if there are no more; else 100 on the best path and 3 on
-/// each other.
+/// Looks random inputs up on every path. `make test` takes 100 inputs on the best path, `make evidence AREA=table` takes `full` of
+/// them, or each input once if there are no more. Every other path takes 3.
 fn functions_on_every_path(bench: &Bench, bits: u32, tables: &[Tabulated], full: usize) {
     let seed = Seed::fresh();
     for isa in available(Isa::ALL, |isa| isa.is_available()) {

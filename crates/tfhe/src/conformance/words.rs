@@ -171,7 +171,7 @@ impl WordCase {
                 })?;
                 continue;
             }
-            // Small differences before the key switch change its digits, so that both have noise of their own.
+            // A small difference before the key switch changes the digits of the decomposition: both results have their own noise.
             let bound = DEVIATIONS * (2.0 * expected.variance).sqrt();
             for (digit, other) in word.digits().iter().zip(reference.digits()) {
                 let error = distance(self.phase(digit)?, self.phase(other)?);
@@ -256,7 +256,7 @@ impl WordCase {
         let small = self.client.encrypt(&encoding.map_err(TfheError::from)?, 1, KeyOrder::Small, &mut rng)?;
         let refused = key.run(&[SplitJob { input: &small, split: Split::new(2, 2)? }.into()]).is_err();
         self.require(refused, || "an integer under the small key was split".to_owned())?;
-        // Without the conversion key there are no selectors.
+        // A key without its conversion part selects nothing.
         let key = engine.prepare(self.parts().into_iter().take(2).collect(), POLICY, &mut |_, _| ())?;
         let error = key.run(&[SelectJob { word }.into()]).err();
         let missing = KeyPartError::Missing(KeyPartId::CONVERSION);
