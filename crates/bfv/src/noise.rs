@@ -167,6 +167,7 @@ pub fn log2_erfc(x: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::parameters::{ParameterSet, SecurityPolicy};
+    use ciphermill_lattice::DecompositionBaseLog;
 
     /// Computed with mpmath 1.3 to 50 digits: log(erfc(x), 2).
     const LOG2_ERFC: [(f64, f64); 7] = [
@@ -206,6 +207,29 @@ mod tests {
         let n = set.polynomial_size.get() as f64;
         near(fresh_variance(&set, Encryption::Secret), error + 1.0 / 12.0);
         near(fresh_variance(&set, Encryption::Public), error * (1.0 + 4.0 * n / 3.0) + 1.0 / 12.0);
+    }
+
+    /// Of `CHAM_PAPER`, computed with mpmath 1.3 to 30 digits: N·E[d²]·σ²/P², summed over the digits.
+    #[test]
+    fn figures_of_key_switches() {
+        let near =
+            |given: f64, expected: f64| assert!((given - expected).abs() < 1e-12 * expected, "{given} {expected}");
+        let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+        let set = ParameterSet::named("CHAM_PAPER", policy).expect("a named set");
+        let limbs = |limbs_per_digit| Gadget::Limbs { limbs_per_digit };
+        near(key_error_variance(&set, limbs(1), 2), 27.743_945_197_334_002);
+        near(key_error_variance(&set, limbs(1), 1), 13.979_500_751_387_361);
+        // One digit of both limbs.
+        near(key_error_variance(&set, limbs(2), 2), 4.126_272_198_845_67e21);
+        // Moduli of 35 bits have four digits of ten bits each.
+        let bits = Gadget::Bits { base_log: DecompositionBaseLog(10) };
+        near(key_error_variance(&set, bits, 2), 3.911_851_640_561_619_6e-13);
+        near(key_switch_variance(&set, limbs(1), 2), 27.743_945_197_334_002 + 8195.0 / 36.0);
+        // Without special primes, nothing is divided or rounded: 8·2^20·4096·(3.2² + 1/12)/12.
+        let plain = ParameterSpec { special_moduli: Vec::new(), ..ParameterSpec::clone(&set) };
+        let errors = 8.0 * 1_048_576.0 * 4096.0 * ERROR_VARIANCE / 12.0;
+        near(key_error_variance(&plain, bits, 2), errors);
+        assert_eq!(key_switch_variance(&plain, bits, 2), key_error_variance(&plain, bits, 2));
     }
 
     #[test]

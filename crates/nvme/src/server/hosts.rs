@@ -318,6 +318,27 @@ mod tests {
     }
 
     #[test]
+    fn places_of_gone_connections_are_told_apart_until_they_are_free() {
+        let limits = Limits { max_connections_per_host: 2, ..Limits::default() };
+        let hosts = hosts(&limits, &HostAccess::Any);
+        let refusal = || enter(&hosts, "a").err().unwrap_or_default();
+        let [first, second] = [(); 2].map(|()| enter(&hosts, "a").expect("a place"));
+        assert!(refusal().contains("2 connections") && !refusal().contains("gone"), "{}", refusal());
+        first.leave();
+        first.leave();
+        assert!(refusal().contains("; 1 of them"), "{}", refusal());
+        second.leave();
+        assert!(refusal().contains("; 2 of them"), "{}", refusal());
+        drop(first);
+        let third = enter(&hosts, "a").expect("a place");
+        assert!(refusal().contains("; 1 of them"), "{}", refusal());
+        drop(second);
+        let fourth = enter(&hosts, "a").expect("a place");
+        assert!(refusal().contains("2 connections") && !refusal().contains("gone"), "{}", refusal());
+        drop((third, fourth));
+    }
+
+    #[test]
     fn commands_and_lines_of_an_account_are_bounded() {
         let limits = Limits { max_commands_per_host: 2, ..Limits::default() };
         let place = enter(&hosts(&limits, &HostAccess::Any), "a").expect("a place");

@@ -188,6 +188,46 @@ mod tests {
         }
     }
 
+    /// The share of a connection with the default limits: what data in transport take (1 MiB and 64 KiB), twice a capsule of
+    /// 8,192 bytes, and the receive buffer (64 KiB).
+    const SHARE: usize = 1_048_576 + 65_536 + 2 * 8192 + 65_536;
+
+    #[test]
+    fn shares_count_two_capsules() {
+        assert_eq!(Limits::default().share_bytes(), SHARE);
+        for (in_capsule_bytes, expected) in [(0, 8192), (4096, 8192), (8192, 8192), (12_288, 12_288), (65_536, 65_536)]
+        {
+            let limits = Limits { in_capsule_bytes, ..Limits::default() };
+            assert_eq!(limits.capsule_bytes(), expected);
+            assert_eq!(limits.reserve_bytes(), 2 * expected);
+            assert_eq!(limits.share_bytes(), SHARE + 2 * (expected - 8192));
+        }
+        let one = Limits { max_connections: 1, ..Limits::default() };
+        assert_eq!(one.shared_bytes(), (512 << 20) - SHARE);
+    }
+
+    #[test]
+    fn ages_are_looked_at_four_times_in_the_shortest_timeout() {
+        let tick = |change: fn(&mut Limits)| {
+            let mut limits = Limits {
+                handshake_timeout: Duration::from_secs(3),
+                pdu_timeout: Duration::from_secs(3),
+                transfer_timeout: Duration::from_secs(3),
+                response_timeout: Duration::from_secs(3),
+                ..Limits::default()
+            };
+            change(&mut limits);
+            limits.tick().as_millis()
+        };
+        assert_eq!(tick(|_| ()), 750);
+        assert_eq!(tick(|limits| limits.handshake_timeout = Duration::from_secs(2)), 500);
+        assert_eq!(tick(|limits| limits.pdu_timeout = Duration::from_secs(2)), 500);
+        assert_eq!(tick(|limits| limits.transfer_timeout = Duration::from_secs(2)), 500);
+        assert_eq!(tick(|limits| limits.response_timeout = Duration::from_secs(2)), 500);
+        assert_eq!(tick(|limits| limits.pdu_timeout = Duration::from_millis(1)), 10);
+        assert_eq!(Limits::default().tick(), Duration::from_secs(1));
+    }
+
     #[test]
     fn each_limit_has_its_bounds() {
         assert_eq!(broken(|_| ()), None);
@@ -226,7 +266,7 @@ mod tests {
         }
         let keep_alive = |ms| broken(|limits| limits.max_keep_alive = Duration::from_millis(ms));
         assert_eq!((keep_alive(999), keep_alive(1000)), (Some("max_keep_alive"), None));
-        let shares = Limits::default().max_connections * Limits::default().share_bytes();
+        let shares = 256 * SHARE;
         let memory = |bytes| broken(|limits| limits.memory_bytes = bytes);
         assert_eq!((memory(shares - 1), memory(shares)), (Some("memory_bytes"), None));
     }
