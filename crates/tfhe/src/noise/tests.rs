@@ -374,3 +374,16 @@ fn figures_of_the_key_switch() {
     close(keyswitch_variance(&spec), digits + 257.0 * (-64f64).exp2() / 12.0);
     assert_eq!((ulp2(TorusWidth::U32), ulp2(TorusWidth::U64)), ((-64f64).exp2(), (-128f64).exp2()));
 }
+
+/// Worked out by hand for N = 1024, three digits of base 2^8 and the error of one unit: the sum of products, relative 2^-106,
+/// times log2(512).
+#[test]
+fn figures_of_sums_by_fft() {
+    let gadget = Decomposition::new(8, 3);
+    let close = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 1e-12, "{got} {expected}");
+    let products = 2.0 * 3.0 * 1024.0 * 65_538.0 / 12.0;
+    let expected = products / 12.0 * (-106f64).exp2() * 9.0;
+    close(fft_product_variance(GlweDimension(1), 1024, gadget, 1.0), expected);
+    // Half of the polynomials, and twice the error.
+    close(fft_sum_variance(1.0, 1024.0, gadget, 2.0), 2.0 * expected);
+}
