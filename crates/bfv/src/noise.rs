@@ -9,6 +9,7 @@
 use crate::encryption::Encryption;
 use crate::gadget::Gadget;
 use crate::parameters::{ERROR_STD_DEV, ParameterSpec};
+use ciphermill_lattice::log2_erfc;
 
 /// Variance of a coefficient of a ternary polynomial, the secret key or that of a public-key encryption.
 const TERNARY_VARIANCE: f64 = 2.0 / 3.0;
@@ -147,49 +148,11 @@ fn log2_tails(log2_limit: f64, std_dev: f64) -> f64 {
     log2_erfc((log2_limit - std_dev.log2() - 0.5).exp2())
 }
 
-/// log2(erfc(x)) for x ≥ 0, by the asymptotic series where erfc nears the smallest numbers of an `f64`.
-///
-/// # Example
-/// ```
-/// assert!((ciphermill_bfv::noise::log2_erfc(1000.0) + 1_442_705.832).abs() < 0.01);
-/// ```
-pub fn log2_erfc(x: f64) -> f64 {
-    if x < 20.0 {
-        return libm::erfc(x).log2();
-    }
-    // erfc(x) = e^(−x²)/(x√π)·(1 − 1/(2x²) + 3/(4x⁴) − …), whose terms alternate: what is left out is below 2^-24 here.
-    let (x2, ln_pi) = (x * x, std::f64::consts::PI.ln());
-    let series = 1.0 - 0.5 / x2 + 0.75 / (x2 * x2);
-    (series.ln() - x2 - x.ln() - 0.5 * ln_pi) * std::f64::consts::LOG2_E
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::parameters::{ParameterSet, SecurityPolicy};
     use ciphermill_lattice::DecompositionBaseLog;
-
-    /// Computed with mpmath 1.3 to 50 digits: log(erfc(x), 2).
-    const LOG2_ERFC: [(f64, f64); 7] = [
-        (0.0, 0.0),
-        (0.5, -1.060_396_912_014_155_7),
-        (1.0, -2.668_416_696_781_599_6),
-        (6.0, -55.367_117_186_022_21),
-        (19.99, -581.649_836_801_698_9),
-        (20.01, -582.805_431_945_167_9),
-        (1000.0, -1_442_705.832_422_034_2),
-    ];
-
-    #[test]
-    fn erfc_keeps_its_known_values_beyond_the_range_of_f64() {
-        for (x, expected) in LOG2_ERFC {
-            let got = log2_erfc(x);
-            assert!(
-                (got - expected).abs() <= 1e-9 * expected.abs().max(1.0),
-                "erfc({x}): 2^{got}, 2^{expected} expected"
-            );
-        }
-    }
 
     /// Worked by hand for N = 4096: σ² = ERROR_STD_DEV² + 1/12, and the ternary variance 2/3.
     #[test]

@@ -25,7 +25,7 @@ pub mod security;
 pub mod torus;
 
 pub use dimension::{DecompositionBaseLog, DecompositionLevelCount, PolynomialSize};
-pub use probability::ModelProbability;
+pub use probability::{ModelProbability, log2_erfc};
 pub use rng::{Csprng, Keystream, MaskStream, PublicSeed, SecretSeed};
 pub use sampler::NoiseDistribution;
 pub use security::{SecurityEstimate, SecurityPolicy};

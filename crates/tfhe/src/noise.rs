@@ -12,7 +12,7 @@
 mod lookup;
 pub mod word;
 
-use ciphermill_lattice::NoiseDistribution;
+use ciphermill_lattice::{NoiseDistribution, log2_erfc};
 use ciphermill_math::fft::PackedWord;
 
 pub use crate::backend::Backend;
@@ -465,25 +465,6 @@ pub(crate) fn log2_sum(a: f64, b: f64) -> f64 {
 /// ```
 pub fn largest_phase_index_variance(polynomial_size: PolynomialSize, message_bits: u32, log2_p: f64) -> f64 {
     lookup::largest_variance(log2_p, |variance| log2_p_index(polynomial_size, message_bits, variance))
-}
-
-/// log2(erfc(x)), by the asymptotic series where erfc underflows.
-///
-/// # Example
-/// ```
-#[doc = include_str!("example.txt")]
-/// assert_eq!(noise::log2_erfc(0.0), 0.0);
-/// // erfc(40) is about 2^−2314.5, too small for an f64.
-/// assert!((noise::log2_erfc(40.0) + 2314.5).abs() < 0.5);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn log2_erfc(x: f64) -> f64 {
-    if x < 20.0 {
-        return libm::erfc(x).log2();
-    }
-    // erfc(x) = e^(−x²)/(x√π)·(1 − 1/(2x²) + …); the terms left out are below 2^−17 here.
-    let x2 = x * x;
-    (-x2 + (1.0 - 0.5 / x2).ln() - x.ln() - 0.5 * std::f64::consts::PI.ln()) * std::f64::consts::LOG2_E
 }
 
 #[cfg(test)]

@@ -336,11 +336,9 @@ fn key_and_modulus_switches() {
     }
 }
 
-/// erfc's logarithm is continuous where the series takes over, and the bound on the variance meets its probability.
+/// The bound on the variance meets its probability.
 #[test]
-fn tails_join_and_invert() {
-    let (below, above) = (log2_erfc(20.0 - 1e-9), log2_erfc(20.0));
-    assert!((below - above).abs() < 1e-5, "{below} {above}");
+fn tails_invert() {
     let size = PolynomialSize::new(2048).expect("a power of two");
     for log2_p in [-20.0, -64.0, -128.0, -700.0] {
         let variance = largest_phase_index_variance(size, 4, log2_p);
@@ -351,15 +349,24 @@ fn tails_join_and_invert() {
     assert!((wide - log2_erfc(16.0 / 2f64.sqrt())).abs() < 0.01, "{wide}");
 }
 
-/// The sums of the key switch, written out for a set of n = 16, k·N = 512 and three levels of base 4.
-#[test]
-fn figures_of_the_key_switch() {
+fn close(got: f64, expected: f64) {
+    assert!((got / expected - 1.0).abs() < 1e-12, "{got} {expected}");
+}
+
+/// The set whose figures are worked out by hand: n = 16, k·N = 512, three levels of base 4 in the key switch.
+fn worked_set() -> ParameterSpec {
     let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
     let mut spec = ParameterSet::named(TEST_SMALL_U64, policy).expect("a named set").spec().clone();
     (spec.glwe_dimension, spec.polynomial_size) = (GlweDimension(1), PolynomialSize::try_from(512).expect("a size"));
     (spec.lwe_dimension, spec.ks) = (LweDimension(16), Decomposition::new(2, 3));
+    spec
+}
+
+/// The sums of the key switch, written out for a set of n = 16, k·N = 512 and three levels of base 4.
+#[test]
+fn figures_of_the_key_switch() {
+    let mut spec = worked_set();
     let fresh = fresh_variance(&spec, KeyOrder::Small);
-    let close = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 1e-12, "{got} {expected}");
     // 1536 digits of second moment 18/12 and mean −1/2; 256 ones; the roundings to 6 and 32 bits.
     let digits = 1536.0 * 1.5 * fresh;
     let rounded = (256.0 * (-12f64).exp2() + (-64f64).exp2()) / 12.0;
@@ -380,10 +387,40 @@ fn figures_of_the_key_switch() {
 #[test]
 fn figures_of_sums_by_fft() {
     let gadget = Decomposition::new(8, 3);
-    let close = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 1e-12, "{got} {expected}");
     let products = 2.0 * 3.0 * 1024.0 * 65_538.0 / 12.0;
     let expected = products / 12.0 * (-106f64).exp2() * 9.0;
     close(fft_product_variance(GlweDimension(1), 1024, gadget, 1.0), expected);
     // Half of the polynomials, and twice the error.
     close(fft_sum_variance(1.0, 1024.0, gadget, 2.0), 2.0 * expected);
+}
+
+/// What a blind rotation reads, and how often it reads another message.
+#[test]
+fn figures_of_phase_indices() {
+    let plain = worked_set();
+    assert_eq!(plain.modulus_switch, ModulusSwitch::Plain);
+    let centred = ParameterSpec { modulus_switch: ModulusSwitch::Centred, ..plain.clone() };
+    // 1024 indices on a grid of 32 bits; eight ones of sixteen bits.
+    let rounded = ((-20f64).exp2() - (-64f64).exp2()) / 12.0;
+    close(modulus_switch_variance(&plain), 9.0 * rounded);
+    close(modulus_switch_variance(&centred), 4.0 * rounded);
+    let (rotation, switch) = (blind_rotation_variance(&plain, Backend::Fft), keyswitch_variance(&plain));
+    assert_eq!(bootstrap_variance(&plain, KeyOrder::Big, Backend::Fft), rotation);
+    close(bootstrap_variance(&plain, KeyOrder::Small, Backend::Fft), rotation + switch);
+    // An input whose variance is that of the roundings, so that each part counts.
+    let input = 9.0 * rounded;
+    close(phase_index_variance(&plain, KeyOrder::Small, input), 18.0 * rounded);
+    close(phase_index_variance(&plain, KeyOrder::Big, input), 18.0 * rounded + switch);
+    // Messages of b bits and a padding bit are 2^-(b+1) apart, and an index is 2^-10.
+    for (order, key_switch, bits) in [(KeyOrder::Big, switch, 1), (KeyOrder::Small, 0.0, 4)] {
+        let output = bootstrap_variance(&plain, order, Backend::Fft).max(fresh_variance(&plain, order));
+        // The norm whose square makes the input alone worth as much as the rest.
+        let norm = ((9.0 * rounded + key_switch) / output).sqrt();
+        let variance = 2.0 * (9.0 * rounded + key_switch);
+        let tail = |distance: f64| libm::erfc(distance / (2.0 * variance).sqrt());
+        let (half_place, half_index) = ((-f64::from(bits) - 2.0).exp2(), (-11f64).exp2());
+        let p = 0.5 * (tail(half_place - half_index) + tail(half_place + half_index));
+        let got = log2_p_fail(&plain, order, bits, norm);
+        assert!((got - p.log2()).abs() < 1e-9 && (-200.0..-1.0).contains(&got), "{got}, {} expected", p.log2());
+    }
 }
