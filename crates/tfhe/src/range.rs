@@ -268,6 +268,14 @@ mod tests {
     }
 
     #[test]
+    fn ranges_with_other_places_do_not_add() {
+        let [a, b] = [16, 17].map(|places| MessageRange::new(places, 0, 1).expect("fits"));
+        let refused = Err(RangeError::Places { given: 16, expected: 17 });
+        assert_eq!((a.add(&b), a.sub(&b)), (refused, refused));
+        assert_eq!(a.add(&a), MessageRange::new(16, 0, 2));
+    }
+
+    #[test]
     fn the_widest_encodings_have_ranges() {
         let widest = Encoding::unsigned(20, true).expect("20 bits");
         let range = MessageRange::of(&widest);
@@ -278,6 +286,11 @@ mod tests {
         assert_eq!((doubled.encoding().min(), doubled.encoding().places()), (0, MAX_PLACES));
         let below = MessageRange::new(MAX_PLACES, 1 - MAX_PLACES as i64, 0).expect("all places");
         assert_eq!(below.encoding().decode(0u64), Ok(0));
+        // Half of the places, up to the largest message.
+        let half = MAX_PLACES as i64 / 2;
+        assert_eq!((below.encoding().min(), below.encoding().max()), (1 - half, 0));
+        let above = MessageRange::new(MAX_PLACES, 6 - MAX_PLACES as i64, 5).expect("all places");
+        assert_eq!((above.encoding().min(), above.encoding().max()), (6 - half, 5));
         assert_eq!(MessageRange::new(MAX_PLACES + 1, 0, 0), Err(RangeError::PlaceCount { given: MAX_PLACES + 1 }));
         assert!(range.scale(i32::MIN).is_err());
     }

@@ -83,3 +83,38 @@ pub(crate) fn largest_lookup_variance(
 ) -> f64 {
     largest_variance(log2_p, |variance| log2_p_message(switch, size, message_bits, variance))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::{ParameterSet, SecurityPolicy, TEST_SMALL_U64};
+
+    /// Worked out for 2N = 1024 indices.
+    #[test]
+    fn figures_of_lookups() {
+        let size = PolynomialSize::new(512).expect("a power of two");
+        let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+        let set = ParameterSet::named(TEST_SMALL_U64, policy).expect("a named set");
+        let [plain, centred] = [ModulusSwitch::Plain, ModulusSwitch::Centred].map(|switch| ParameterSpec {
+            polynomial_size: size,
+            modulus_switch: switch,
+            ..set.spec().clone()
+        });
+        let variance = (-12f64).exp2();
+        let tail = |distance: f64| libm::erfc(distance / (2.0 * variance).sqrt());
+        let near = |got: f64, p: f64| assert!((got - p.log2()).abs() < 1e-9, "{got}, {} expected", p.log2());
+        let index = 1.0 / 1024.0;
+        // Eight messages and a padding bit: both edges lie half a place away, or half an index beside.
+        let half = 1.0 / 32.0;
+        near(log2_p_message(ModulusSwitch::Centred, size, 3, variance), tail(half));
+        let beside = 0.5 * (tail(half - index / 2.0) + tail(half + index / 2.0));
+        near(log2_p_message(ModulusSwitch::Plain, size, 3, variance), beside);
+        // Six places: some have an odd number of indices.
+        let six = Encoding::new(0, 5, false).expect("six places");
+        near(log2_p_lookup(&centred, &six, variance), 0.5 * (tail(1.0 / 12.0 - index) + tail(1.0 / 12.0)));
+        near(log2_p_lookup(&plain, &six, variance), tail(1.0 / 12.0 - index / 2.0));
+        assert_eq!((sign_edge(&plain), sign_edge(&centred)), (index / 2.0, 0.0));
+        let largest = largest_lookup_variance(ModulusSwitch::Centred, size, 3, -20.0);
+        assert!((log2_p_message(ModulusSwitch::Centred, size, 3, largest) + 20.0).abs() < 1e-9);
+    }
+}
