@@ -21,6 +21,11 @@ else
     scripts/setup.sh build
     features=(--no-default-features)
 fi
+if [ -z "${CASES:-}" ] || [[ $CASES =~ (^|,)table(,|$) ]]; then
+    scripts/setup.sh concrete
+    CIPHERMILL_BENCH_CONCRETE=$PWD/bench/.concrete/bin/python3
+    export CIPHERMILL_BENCH_CONCRETE
+fi
 output=results.json
 [[ ${CASES:-} =~ ^(modexp|paillier)(,(modexp|paillier))*$ ]] && output=paillier.json
 [[ ${CASES:-} =~ ^(hmvp|table)$ ]] && output=$CASES.json

@@ -123,13 +123,14 @@ need_cargo_tool() { # need_cargo_tool NAME VERSION: a program of crates.io in .t
     rm -rf .tools/build
 }
 
-need_python_packages() { # need_python_packages LIST FOLDER: those of a list of pinned packages, in an environment of their own
-    have_python_packages "$@" && return
-    echo "Installing the packages of $1 into $2"
-    rm -rf "$2"
-    python3 -m venv "$2"
-    "$2/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: -r "$1"
-    cp "$1" "$2/installed.txt"
+need_python_packages() { # need_python_packages LIST FOLDER OPTION…: those of a list of pinned packages, in a separate environment
+    local list=$1 folder=$2
+    have_python_packages "$list" "$folder" && return
+    echo "Installing the packages of $list into $folder"
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    "$folder/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: -r "$list" "${@:3}"
+    cp "$list" "$folder/installed.txt"
 }
 
 need_python_tools() {
@@ -160,6 +161,11 @@ need_bench() {
     for name in libsvml.so libirng.so libimf.so libintlc.so.5; do
         [ -e "bench/.venv/lib/$name" ] || cc -shared -Wl,-soname,"$name" -o "bench/.venv/lib/$name" -x c /dev/null
     done
+}
+
+need_concrete() {
+    # It depends on PyTorch, which the look-ups do not need.
+    need_python_packages bench/concrete-peer.txt bench/.concrete --no-deps
 }
 
 case "${1:-}" in
@@ -246,6 +252,11 @@ case "${1:-}" in
         install_lacking
         need_bench
         ;;
+    concrete)
+        want_python bench/concrete-peer.txt bench/.concrete
+        install_lacking
+        need_concrete
+        ;;
     mutants)
         want_build
         want_python scripts/python-tools.txt .venv
@@ -259,6 +270,6 @@ case "${1:-}" in
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|plots|sbom|bench|mutants|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|plots|sbom|bench|concrete|mutants|fuzz"
         ;;
 esac

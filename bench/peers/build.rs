@@ -4,6 +4,7 @@ use std::{env, fs, path::Path};
 
 const LOCK: &str = "../Cargo.lock";
 const GO_MODULE: &str = "lattigo/go.mod";
+const CONCRETE: &str = "../concrete-peer.txt";
 
 /// The versions of `package`'s direct dependencies: in the lock file a dependency carries its version only where several are
 /// locked.
@@ -39,6 +40,10 @@ fn lattigo_version(module: &str) -> Option<&str> {
 fn main() {
     println!("cargo:rerun-if-changed={LOCK}");
     println!("cargo:rerun-if-changed={GO_MODULE}");
+    println!("cargo:rerun-if-changed={CONCRETE}");
+    let packages = fs::read_to_string(CONCRETE).expect("the list of packages is readable");
+    let concrete = packages.lines().find_map(|line| line.strip_prefix("concrete-python=="));
+    println!("cargo:rustc-env=VERSION_CONCRETE={}", concrete.expect("it has Concrete"));
     let module = fs::read_to_string(GO_MODULE).expect("the Go module's file is readable");
     println!("cargo:rustc-env=VERSION_LATTIGO={}", lattigo_version(&module).expect("it requires Lattigo"));
     let lock = fs::read_to_string(Path::new(&env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join(LOCK))

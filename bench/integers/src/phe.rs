@@ -1,11 +1,12 @@
-//! `phe` with gmpy2, in a Python process of its own (bench/peers/python/phe_server.py) that is spoken to line by line. It inherits
-//! the cores of the thread that starts it. One request does its work many times, so that the pipes do not count.
+//! `phe` with gmpy2, a Python process (bench/peers/python/phe_server.py). One request does its work many times, so that the pipes
+//! do not count.
 
 use std::ffi::OsStr;
-use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write};
+use std::fmt::Write;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
+
+use ciphermill_bench_process as process;
 
 use crate::Error;
 
@@ -14,9 +15,7 @@ pub const LICENCE: &str = "GPL-3.0-only, LGPL-3.0-or-later";
 
 /// The process.
 pub struct Process {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    process: process::Process,
     limbs: usize,
     failed: bool,
 }
@@ -27,25 +26,8 @@ impl Process {
     /// # Errors
     /// If it does not start, or lacks phe.
     pub fn start(python: &OsStr, server: &Path) -> Result<Self, Error> {
-        let mut child = Command::new(python)
-            .arg(server)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("{} does not start: {error}", python.display()))?;
-        let input = child.stdin.take().ok_or("no pipe to phe")?;
-        let output = BufReader::new(child.stdout.take().ok_or("no pipe from phe")?);
-        Ok(Self { child, input, output, limbs: 0, failed: false })
-    }
-
-    /// What follows `ok` in the answer.
-    fn ask(&mut self, line: &str) -> Result<String, Error> {
-        writeln!(self.input, "{line}")?;
-        self.input.flush()?;
-        let mut answer = String::new();
-        self.output.read_line(&mut answer)?;
-        let rest = answer.trim_end().strip_prefix("ok").ok_or_else(|| format!("phe: {answer:?}"))?;
-        Ok(rest.trim_start().to_owned())
+        let process = process::Process::start("phe", Command::new(python).arg(server))?;
+        Ok(Self { process, limbs: 0, failed: false })
     }
 
     fn tell(&mut self, name: &str, limbs: usize, words: &[u64]) -> Result<(), Error> {
@@ -54,7 +36,7 @@ impl Process {
             line.push(' ');
             row.iter().rev().try_for_each(|word| write!(line, "{word:016x}"))?;
         }
-        self.ask(&line).map(drop)
+        self.process.ask(&line).map(drop)
     }
 
     /// Of phe, gmpy2 and its GMP.
@@ -62,7 +44,7 @@ impl Process {
     /// # Errors
     /// If the process does not answer.
     pub fn versions(&mut self) -> Result<String, Error> {
-        self.ask("versions")
+        self.process.ask("versions")
     }
 
     /// The key of two primes of one width.
@@ -101,7 +83,7 @@ impl Process {
 
     /// Does `operation` (encrypt, decrypt, add, multiply, matvec) to all operands, `times` times.
     pub fn run(&mut self, operation: &str, times: usize) {
-        self.failed |= self.ask(&format!("run {operation} {times}")).is_err();
+        self.failed |= self.process.ask(&format!("run {operation} {times}")).is_err();
     }
 
     /// The last results: rows of `limbs` limbs, none if anything failed.
@@ -113,19 +95,11 @@ impl Process {
             }
             Some(row)
         };
-        match self.ask("results") {
+        match self.process.ask("results") {
             Ok(answer) if !self.failed => {
                 answer.split_whitespace().map(parse).collect::<Option<Vec<_>>>().unwrap_or_default().concat()
             }
             _ => Vec::new(),
         }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It ends with its input; if it does not, nothing waits for it.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

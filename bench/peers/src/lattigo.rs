@@ -1,17 +1,14 @@
-//! Lattigo's BFV/BGV, a Go module: a process of its own (bench/peers/lattigo) that is spoken to line by line. It inherits the
-//! cores of the thread that starts it; the pipes cost some ten microseconds per call, counted against it.
+//! Lattigo's BFV/BGV, a Go module: a process (bench/peers/lattigo).
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
+
+use ciphermill_bench_process::{Error, Process};
 
 use crate::{Contender, Peer};
 
 /// The module; the version is that of bench/peers/lattigo/go.mod.
 pub const PEER: Peer = Peer { name: "lattigo", version: env!("VERSION_LATTIGO"), licence: "Apache-2.0" };
-
-/// What goes wrong between us and the process.
-pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// One product to be computed.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +40,7 @@ pub enum Work {
 
 /// The process, set up for one product.
 pub struct Product {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    process: Process,
     work: Work,
     expected: Vec<i64>,
     failed: bool,
@@ -57,32 +52,14 @@ impl Product {
     /// # Errors
     /// If the program does not start or does not answer.
     pub fn new(program: &Path, setup: &Setup<'_>, work: Work, expected: Vec<i64>) -> Result<Self, Error> {
-        let mut child = Command::new(program)
-            .env("GOMAXPROCS", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("{} does not start: {error}", program.display()))?;
-        let input = child.stdin.take().ok_or("no pipe to the peer")?;
-        let output = BufReader::new(child.stdout.take().ok_or("no pipe from the peer")?);
-        let mut product = Self { child, input, output, work, expected, failed: false };
+        let mut process = Process::start("lattigo", Command::new(program).env("GOMAXPROCS", "1"))?;
         let Setup { log_n, log_q, log_p, plaintext_modulus, rows, cols, seed } = setup;
-        product.ask(&format!("setup {log_n} {log_q} {log_p} {plaintext_modulus} {rows} {cols} {seed}"))?;
-        Ok(product)
-    }
-
-    /// What follows `ok` in the answer.
-    fn ask(&mut self, line: &str) -> Result<String, Error> {
-        writeln!(self.input, "{line}")?;
-        self.input.flush()?;
-        let mut answer = String::new();
-        self.output.read_line(&mut answer)?;
-        let rest = answer.trim_end().strip_prefix("ok").ok_or_else(|| format!("lattigo: {line}: {answer:?}"))?;
-        Ok(rest.to_owned())
+        process.ask(&format!("setup {log_n} {log_q} {log_p} {plaintext_modulus} {rows} {cols} {seed}"))?;
+        Ok(Self { process, work, expected, failed: false })
     }
 
     fn product(&mut self) -> Result<Vec<i64>, Error> {
-        let answer = self.ask("check")?;
+        let answer = self.process.ask("check")?;
         Ok(answer.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)
     }
 }
@@ -90,18 +67,10 @@ impl Product {
 impl Contender for Product {
     fn run(&mut self) {
         let line = if self.work == Work::Fresh { "fresh" } else { "run" };
-        self.failed |= self.ask(line).is_err();
+        self.failed |= self.process.ask(line).is_err();
     }
 
     fn correct(&mut self) -> bool {
         !self.failed && self.product().is_ok_and(|product| product == self.expected)
-    }
-}
-
-impl Drop for Product {
-    fn drop(&mut self) {
-        // It ends with its input; if it does not, nothing waits for it.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

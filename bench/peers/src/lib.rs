@@ -3,6 +3,7 @@
 //! This crate is apart from the harness because it is compiled for the CPU at hand, as the peers are (their generic code is
 //! instantiated here), while Ciphermill runs as it ships. See `native.sh`.
 
+pub mod concrete;
 pub mod fft;
 pub mod lattigo;
 pub mod lwe;
@@ -12,9 +13,9 @@ pub mod table;
 /// A library that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its name on crates.io, that of the Go module, or that of the function.
+    /// Its name on crates.io or PyPI, that of the Go module, or that of the function.
     pub name: &'static str,
-    /// The version in bench/Cargo.lock, go.mod or python-peers.txt, or what the library says of itself.
+    /// The version in bench/Cargo.lock, go.mod or a list of PyPI's packages, or what the library says of itself.
     pub version: &'static str,
     /// As SPDX has it.
     pub licence: &'static str,

@@ -3,10 +3,11 @@
 //! `table-add/…` a sum by a decision diagram after selection.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ciphermill_bench_peers::Contender;
 use ciphermill_bench_peers::table::{Add, Integers, LookUp, PEER};
+use ciphermill_bench_peers::{Contender, Peer, concrete};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
 use ciphermill_tfhe::circuit::Split;
@@ -27,6 +28,11 @@ use crate::report::{Case, Report};
 
 /// The default set of the other families has no words.
 const SET: &str = "WORD_2M64";
+/// Where scripts/bench.sh leaves the Python of Concrete.
+const CONCRETE: &str = "CIPHERMILL_BENCH_CONCRETE";
+/// The widths of the tables that Concrete looks up too, and log2 of their failure probability, that of our set.
+const CONCRETE_BITS: [u32; 2] = [14, 16];
+const CONCRETE_LOG2_P: i32 = -64;
 /// Words that are looked up in turn.
 const WORDS: usize = 4;
 /// Words of a batch.
@@ -302,31 +308,57 @@ impl Run<'_> {
         Case::new(name, self.ours.params.clone())
     }
 
-    /// Ours on one thread and on two, beside the peer on one.
+    /// Ours on one thread and on two, beside the peers on one.
     fn compare(
         &self,
         case: &Case,
         ours: [&mut (dyn Contender + Send); 2],
         peer: &mut (dyn Contender + Send),
+        other: Option<(Peer, &mut dyn Contender)>,
         report: &mut Report,
     ) {
         let [one, two] = ours;
         let mut theirs = InPool { pool: &self.pools.one, contender: Borrowed(peer) };
         let mut on_one = InPool { pool: &self.pools.one, contender: Borrowed(one) };
         let mut on_two = self.pools.two.as_ref().map(|pool| InPool { pool, contender: Borrowed(two) });
-        let mut lanes: Vec<&mut dyn Contender> = vec![&mut theirs, &mut on_one];
+        let (mut lanes, mut peers): (Vec<&mut dyn Contender>, _) = (vec![&mut theirs], vec![PEER]);
+        if let Some((peer, lane)) = other {
+            lanes.push(lane);
+            peers.push(peer);
+        }
+        lanes.push(&mut on_one);
         lanes.extend(on_two.as_mut().map(|lane| lane as &mut dyn Contender));
         let stats: Vec<Stats> = alternate(&mut lanes, self.effort());
-        for (i, &ours) in stats[1..].iter().enumerate() {
-            report.tell(case.row(self.isa.name(), (i + 1, 1), ours, PEER, stats[0], self.settings.cpu));
+        let (theirs, ours) = stats.split_at(peers.len());
+        for (&peer, &their) in peers.iter().zip(theirs) {
+            for (i, &our) in ours.iter().enumerate() {
+                report.tell(case.row(self.isa.name(), (i + 1, 1), our, peer, their, self.settings.cpu));
+            }
         }
+    }
+
+    /// Concrete with the same table, if it is installed.
+    fn concrete(&self, bits: u32, values: &[u64], report: &mut Report) -> Result<Option<concrete::LookUp>, Failure> {
+        let Some(python) = std::env::var_os(CONCRETE) else {
+            report.note(format!(
+                "table: no row of Concrete, as {CONCRETE} names no Python; scripts/bench.sh installs it"
+            ));
+            return Ok(None);
+        };
+        // Started by the pinned thread, so that it is pinned too.
+        let start = || concrete::LookUp::new(Path::new(&python), bits, CONCRETE_LOG2_P, f, values);
+        let peer = self.pools.one.install(start)?;
+        report.note(format!("table: Concrete's keys for {bits} bits have {} bytes", peer.keys()));
+        Ok(Some(peer))
     }
 
     fn words(&self, job: Job, bits: u32, count: usize, report: &mut Report) -> Result<(), Failure> {
         let (start, end, note) = match (job, count) {
-            (Job::Table, 1) => {
-                ("table", format!("{bits}"), "selection, table and key switch of ours; the peer's `wopbs`")
-            }
+            (Job::Table, 1) => (
+                "table",
+                format!("{bits}"),
+                "selection, table and key switch of ours; `wopbs` of tfhe-rs, a table of Concrete",
+            ),
             (Job::Table, _) => ("table-batch", format!("{bits}x{count}"), "the peer's words one by one"),
             (Job::Next, _) => ("table-next", format!("{bits}"), "the peer begins again, it keeps no selectors"),
             (Job::Tree, _) => {
@@ -346,7 +378,10 @@ impl Run<'_> {
         let mut one = Server::new(self.ours, job, &table, bits, &values, count)?;
         let mut two = Server::new(self.ours, job, &table, bits, &values, count)?;
         let mut peer = self.pools.one.install(|| LookUp::new(self.peer, bits, f, &values, count));
-        self.compare(&case, [&mut one, &mut two], &mut peer, report);
+        let with_concrete = job == Job::Table && count == 1 && CONCRETE_BITS.contains(&bits);
+        let mut other = if with_concrete { self.concrete(bits, &values, report)? } else { None };
+        let other = other.as_mut().map(|peer| (concrete::PEER, peer as &mut dyn Contender));
+        self.compare(&case, [&mut one, &mut two], &mut peer, other, report);
         Ok(())
     }
 
@@ -377,7 +412,7 @@ impl Run<'_> {
             };
             let (mut one, mut two) = (sum()?, sum()?);
             let mut peer = Add::new(self.peer, SUM_BITS, [a, b]);
-            self.compare(&self.case(name).note(note), [&mut one, &mut two], &mut peer, report);
+            self.compare(&self.case(name).note(note), [&mut one, &mut two], &mut peer, None, report);
         }
         Ok(())
     }
