@@ -128,6 +128,7 @@ mod tests {
                     prop_assert!(placement.data().end <= blocks / 2);
                     prop_assert!(placement.metadata() >= blocks / 2 && placement.metadata() < blocks);
                     prop_assert!((placement.padded_bytes() - bytes) < BLOCK_BYTES as u64);
+                    prop_assert_eq!(placement.blocks(), placement.padded_bytes() / BLOCK_BYTES as u64);
                 }
                 Err(PlacementError::Namespace { given }) => {
                     prop_assert_eq!(given, blocks);

@@ -121,3 +121,32 @@ impl Access {
         std::str::from_utf8(owner.as_bytes()).is_ok_and(|nqn| self.of(nqn).owner_only)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_owns_objects_by_its_name() {
+        let actor = Actor::new("nqn.2026-01.example:host").expect("a name");
+        assert_eq!(actor.to_string(), "nqn.2026-01.example:host");
+        assert_eq!(actor.owner().expect("an owner").as_bytes(), actor.as_str().as_bytes());
+    }
+
+    #[test]
+    fn changes_depend_on_objects_that_the_host_may_not_change() {
+        let all = Rights::default();
+        assert!(!all.depends_on_objects() && !Rights { read: false, write: false, ..all }.depends_on_objects());
+        assert!(Rights { owner_only: true, ..all }.depends_on_objects());
+        assert!(Rights { program: false, ..all }.depends_on_objects());
+    }
+
+    #[test]
+    fn owners_are_confined_by_the_rights_of_their_names() {
+        let confined = Rights { owner_only: true, ..Rights::default() };
+        let access = Access { hosts: BTreeMap::from([("one".to_owned(), confined)]), others: Rights::default() };
+        let owner = |name: &str| Actor::new(name).expect("a name").owner().expect("an owner");
+        assert_eq!((access.of("one"), access.of("two")), (confined, Rights::default()));
+        assert!(access.confines(&owner("one")) && !access.confines(&owner("two")));
+    }
+}

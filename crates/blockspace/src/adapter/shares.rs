@@ -261,4 +261,25 @@ mod tests {
         }
         assert!(locked(&shares.table).len() <= MANY);
     }
+    #[test]
+    fn the_table_keeps_the_shares_in_use_and_drops_the_others_once_there_are_many() {
+        let shares = shares();
+        let account = |number: usize| account(&number.to_string());
+        let held: Vec<_> = (0..MANY + 50).map(|number| shares.of(&account(number))).collect();
+        assert_eq!(locked(&shares.table).len(), MANY + 50);
+        // Parties are numbered from 1 on, since 0 is the namespace itself.
+        assert!(held.iter().enumerate().all(|(number, share)| share.party == Party(1 + number as u64)));
+        assert!(held.iter().enumerate().all(|(number, share)| Arc::ptr_eq(&shares.of(&account(number)), share)));
+        drop(held);
+        let newcomer = shares.of(&account(MANY + 50));
+        assert_eq!((locked(&shares.table).len(), newcomer.party), (1, Party(MANY as u64 + 51)));
+    }
+
+    #[test]
+    fn a_charge_is_of_the_share_that_made_it() {
+        let shares = shares();
+        let [one, two] = ["one", "two"].map(|name| shares.of(&account(name)));
+        let charge = one.charge(1, None).expect("room");
+        assert!(charge.is_of(&one) && !charge.is_of(&two));
+    }
 }
