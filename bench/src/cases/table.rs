@@ -22,7 +22,7 @@ use serde_json::json;
 use super::scheme::{InPool, numbers};
 use super::{Numbers, Settings};
 use crate::Failure;
-use crate::harness::{Effort, Stats, alternate};
+use crate::harness::{Clock, Effort, Stats, alternate};
 use crate::machine::Pools;
 use crate::report::{Case, Report};
 
@@ -339,6 +339,10 @@ impl Run<'_> {
 
     /// Concrete with the same table, if it is installed.
     fn concrete(&self, bits: u32, values: &[u64], report: &mut Report) -> Result<Option<concrete::LookUp>, Failure> {
+        if self.settings.clock == Clock::Process {
+            report.note("table: no row of Concrete, a process whose CPU time is not ours");
+            return Ok(None);
+        }
         let Some(python) = std::env::var_os(CONCRETE) else {
             report.note(format!(
                 "table: no row of Concrete, as {CONCRETE} names no Python; scripts/bench.sh installs it"
