@@ -226,6 +226,71 @@ mod tests {
     }
 
     #[test]
+    fn pieces_of_an_object_follow_its_extents() {
+        let data = Arc::new(MemoryStorage::from_bytes(vec![0; 20 * 4096]));
+        let used =
+            vec![Extent { start: 2, blocks: 2 }, Extent { start: 10, blocks: 3 }, Extent { start: 5, blocks: 1 }];
+        let allocator = Arc::new(Allocator::rebuild(data, used.clone()).expect("sound"));
+        let lease = allocator.adopt(used);
+        let pieces =
+            |offset, len| lease.pieces(offset, len).into_iter().map(|(at, len)| (at, len as u64)).collect::<Vec<_>>();
+        assert_eq!(pieces(0, 1), [(8192, 1)]);
+        assert_eq!(pieces(100, 300), [(8292, 300)]);
+        assert_eq!(pieces(8190, 10_000), [(16_382, 2), (40_960, 9998)]);
+        assert_eq!(pieces(8192, 4096), [(40_960, 4096)]);
+        assert_eq!(pieces(12_289, 8192), [(45_057, 8191), (20_480, 1)]);
+        assert_eq!(pieces(20_480, 4096), [(20_480, 4096)]);
+    }
+
+    /// Blocks 1 to 8 of a file of nine; every second one is used.
+    fn fragmented(capacity: u64) -> Arc<Allocator> {
+        let data = Arc::new(MemoryStorage::with_capacity_limit(capacity * 4096));
+        data.set_len(9 * 4096).expect("room");
+        let used = [2, 4, 6, 8].map(|start| Extent { start, blocks: 1 }).to_vec();
+        Arc::new(Allocator::rebuild(data, used).expect("sound"))
+    }
+
+    #[test]
+    fn all_that_is_free_can_be_reserved_at_once() {
+        let full = fragmented(9);
+        assert_eq!(full.reserve(4 * 4096).expect("all fragments").extents().len(), 4);
+        // Three blocks at the end are too few; they come after the fragments.
+        let growing = fragmented(12);
+        let lease = growing.reserve(6 * 4096).expect("four fragments and two blocks");
+        assert_eq!(lease.extents().iter().map(|extent| extent.blocks).sum::<u64>(), 6);
+        assert_eq!(lease.extents()[4], Extent { start: 9, blocks: 2 });
+        assert!(matches!(growing.reserve(2 * 4096), Err(StoreError::NoSpace { needed: 8192, free: 4096 })));
+    }
+
+    #[test]
+    fn a_check_finds_the_room_that_a_reservation_would() {
+        let growing = fragmented(12);
+        assert!(growing.check(7 * 4096).is_ok());
+        let refused = growing.check(7 * 4096 + 1);
+        assert!(matches!(refused, Err(StoreError::NoSpace { needed: 28_673, free: 28_672 })), "{refused:?}");
+        // A medium without an end: all blocks of 64 bits but the first.
+        let data = Arc::new(MemoryStorage::from_bytes(vec![0; 4096]));
+        let endless = Allocator::rebuild(data, vec![]).expect("empty");
+        let last = (u64::MAX / 4096 - 1) * 4096;
+        assert!(endless.check(last).is_ok());
+        assert!(matches!(endless.check(last + 1), Err(StoreError::NoSpace { free, .. }) if free == last));
+    }
+
+    #[test]
+    fn room_inside_the_file_needs_nothing_of_the_medium() {
+        let disk = ciphermill_storage::SimulatedDisk::new();
+        let data = Arc::new(disk.file("data"));
+        data.set_len(4096).expect("room");
+        disk.inject(ciphermill_storage::Fault::Capacity(1 << 20));
+        let allocator = Arc::new(Allocator::rebuild(data, vec![]).expect("empty"));
+        let [first, _second] = [(); 2].map(|()| allocator.reserve(8192).expect("room"));
+        drop(first);
+        let operations = disk.operations();
+        allocator.reserve(8192).expect("the free run");
+        assert_eq!(disk.operations(), operations);
+    }
+
+    #[test]
     fn what_is_handed_out_is_backed_even_before_it_is_written() {
         let data = Arc::new(MemoryStorage::with_capacity_limit(100 * 4096));
         data.set_len(4096).expect("room");
