@@ -12,7 +12,6 @@ use crate::error::TfheError;
 use crate::glwe::GlweCiphertext;
 use crate::lwe::LweCiphertext;
 use crate::modulus_switch::ModulusSwitch;
-use crate::noise::word::WordNoise;
 use crate::server_key::{Rotation as TransformedKey, ServerKey};
 use crate::word::{Table, Word};
 
@@ -163,9 +162,7 @@ impl ServerKey {
         let digits = self.look_up_big(file, table)?;
         let inputs: Vec<&LweCiphertext<u64>> = digits.iter().collect();
         let switched = self.switch(&inputs, rayon::current_num_threads())?;
-        let noise = WordNoise::new(&self.parameters)
-            .ok_or_else(|| TfheError::NoWords { name: self.parameters.name.clone() })?;
-        Word::new(self.tag, switched, noise.digit(table.depth()))
+        Word::new(self.tag, switched, self.parameters.require_word_noise()?.digit(table.depth()))
     }
 }
 

@@ -210,7 +210,7 @@ pub fn selectors(
 /// If N is below 32.
 pub fn split_exponents(bit: &LweCiphertext<u32>, size: PolynomialSize) -> Result<Vec<usize>, TfheError> {
     let coarse = PolynomialSize::try_from(size.get() / SPLIT_FUNCTIONS).map_err(TfheError::transform)?;
-    let exponents = ModulusSwitch::Centred.exponents(bit.elements(), coarse);
+    let exponents = reference::modulus_switch(ModulusSwitch::Centred, bit, coarse);
     Ok(exponents.into_iter().map(|exponent| SPLIT_FUNCTIONS * exponent).collect())
 }
 

@@ -1,14 +1,16 @@
 //! Integers into words with a loaded key; [`integer`](super::integer) has the algorithm.
 
+use super::SPLIT_FUNCTIONS;
 use super::evaluation::rotate_all;
 use super::integer::Remainder;
-use super::reference::{split_bits, split_exponents, split_vector};
+use super::reference::{split_bits, split_vector};
 use crate::bootstrap::BlindRotation;
 use crate::ciphertext::{Ciphertext, LweElements};
+use crate::dimension::PolynomialSize;
 use crate::engine::SplitJob;
 use crate::error::TfheError;
 use crate::lwe::LweCiphertext;
-use crate::noise::word::WordNoise;
+use crate::modulus_switch::ModulusSwitch;
 use crate::parameters::{KeyOrder, ParameterSet};
 use crate::server_key::{Rotation as TransformedKey, ServerKey};
 use crate::word::Word;
@@ -62,8 +64,7 @@ impl ServerKey {
         let big = self.split_big(jobs)?;
         let digits: Vec<&LweCiphertext<u64>> = big.iter().flatten().collect();
         let mut switched = self.switch(&digits, rayon::current_num_threads())?.into_iter();
-        let no_words = || TfheError::NoWords { name: self.parameters.name.clone() };
-        let variance = WordNoise::new(&self.parameters).ok_or_else(no_words)?.split();
+        let variance = self.parameters.require_word_noise()?.split();
         big.iter().map(|digits| Word::new(self.tag, switched.by_ref().take(digits.len()).collect(), variance)).collect()
     }
 
@@ -111,11 +112,18 @@ impl ServerKey {
     }
 }
 
+/// The exponents of [`reference::split_exponents`](super::reference::split_exponents), by the quick modulus switch.
+fn split_exponents(bit: &LweCiphertext<u32>, size: PolynomialSize) -> Result<Vec<usize>, TfheError> {
+    let coarse = PolynomialSize::try_from(size.get() / SPLIT_FUNCTIONS).map_err(TfheError::transform)?;
+    let exponents = ModulusSwitch::Centred.exponents(bit.elements(), coarse);
+    Ok(exponents.into_iter().map(|exponent| SPLIT_FUNCTIONS * exponent).collect())
+}
+
 fn rotation<'a>(key: &'a TransformedKey, parameters: &ParameterSet) -> Result<&'a dyn BlindRotation<u64>, TfheError> {
     parameters.require_words()?;
     match key {
         TransformedKey::U64(rotation) => Ok(&**rotation),
-        TransformedKey::U32(_) => Err(TfheError::NoWords { name: parameters.name.clone() }),
+        TransformedKey::U32(_) => Err(parameters.no_words()),
     }
 }
 

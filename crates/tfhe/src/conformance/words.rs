@@ -90,7 +90,7 @@ impl WordCase {
         let words = [word(0b10_01_11)?, word(0b00_10_01)?];
         let (value, encoding) = (0b101_1010, Encoding::unsigned(7, false)?);
         let integer = (value, client.encrypt(&encoding, value as i64, KeyOrder::Big, &mut rng)?);
-        let noise = WordNoise::new(&parameters).ok_or(TfheError::NoWords { name: parameters.name.clone() })?;
+        let noise = parameters.require_word_noise()?;
         Ok(Self { client, parts, noise, words, integer, split: Split::new(7, 7)?, tables: tables()? })
     }
 

@@ -216,7 +216,12 @@ impl ParameterSpec {
 
     /// The sizes of the conversion key; refuses a set without one.
     pub(crate) fn require_conversion_shape(&self) -> Result<ConversionShape, TfheError> {
-        self.conversion_shape().ok_or_else(|| TfheError::NoWords { name: self.name.clone() })
+        self.conversion_shape().ok_or_else(|| self.no_words())
+    }
+
+    /// What a set without words is refused with.
+    pub(crate) fn no_words(&self) -> TfheError {
+        TfheError::NoWords { name: self.name.clone() }
     }
 
     /// Version of a body that holds this parameter set. Sets with the plain switch keep the bytes of version 1, and sets

@@ -8,6 +8,7 @@ use crate::client::ClientKey;
 use crate::error::{TfheError, require_equal, require_key_set, require_range};
 use crate::lwe::LweCiphertext;
 use crate::noise;
+use crate::noise::word::WordNoise;
 use crate::parameters::{KeyOrder, ParameterSet};
 
 /// Bits of a digit.
@@ -230,6 +231,11 @@ impl ClientKey {
 impl ParameterSet {
     /// Refuses a set without words.
     pub(crate) fn require_words(&self) -> Result<crate::parameters::WordGadgets, TfheError> {
-        self.word.ok_or_else(|| TfheError::NoWords { name: self.name.clone() })
+        self.word.ok_or_else(|| self.no_words())
+    }
+
+    /// The noise of words; refuses a set without any.
+    pub(crate) fn require_word_noise(&self) -> Result<WordNoise, TfheError> {
+        WordNoise::new(self).ok_or_else(|| self.no_words())
     }
 }
