@@ -17,7 +17,7 @@ const FAMILIES: [(&str, &str); 9] = [
     ("pbs", "--params MESSAGE_2_2M64"),
     ("ks", "--params MESSAGE_2_2M64"),
     ("keygen", "--params MESSAGE_2_2M64"),
-    ("table", "--only WORD_2M64/8"),
+    ("table", "--only WORD_2M64/14"),
     ("hmvp", "--only row-packed/64x256"),
     ("modexp", "--only modexp/2048"),
     ("paillier", "--only paillier/2048"),
