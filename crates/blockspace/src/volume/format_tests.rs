@@ -79,6 +79,35 @@ fn a_record_of_many_blocks_comes_back_and_one_that_lies_does_not() {
 }
 
 #[test]
+fn the_longest_label_comes_back() {
+    let entries = vec![Entry::SetLabel { space: 1, lba: 1, label: vec![5; MAX_LABEL_BYTES] }];
+    assert_eq!(decode_record(&record(&entries, 0), name()), Some(entries));
+}
+
+#[test]
+fn a_record_behind_another_is_the_same() {
+    let mut bytes = vec![7; 3 * BLOCK_BYTES];
+    encode_record(&mut bytes, name(), 2, entries().iter());
+    assert_eq!(bytes[3 * BLOCK_BYTES..], record(&entries(), 2));
+}
+
+#[test]
+fn a_sequence_number_is_read_of_a_record_of_the_segment_only() {
+    let bytes = record(&entries(), 2);
+    assert_eq!(record_sequence(&bytes, [7; 16], 3), Some(9));
+    assert_eq!(record_sequence(&bytes, [8; 16], 3), None);
+    assert_eq!(record_sequence(&bytes, [7; 16], 4), None);
+    assert_eq!(record_sequence(&[0; BLOCK_BYTES], [7; 16], 3), None);
+    assert_eq!(record_sequence(&bytes[..RECORD_HEAD_BYTES - 1], [7; 16], 3), None);
+}
+
+#[test]
+fn other_versions_are_refused() {
+    assert!(check_version(VOLUME_VERSION).is_ok());
+    assert!(check_version(VOLUME_VERSION + 1).is_err() && check_version(0).is_err());
+}
+
+#[test]
 fn every_flipped_bit_of_a_superblock_is_noticed() {
     let superblock = Superblock { ready: true, id: [7; 16] };
     let bytes = SUPERBLOCK.encode(superblock);
