@@ -123,7 +123,7 @@ fn range(offered: &Offered, command: &Command) -> Result<u64, CommandError> {
     if lba.checked_add(blocks).is_some_and(|end| end <= size) {
         return Ok(lba);
     }
-    let detail = format!("blocks {lba} and {blocks} in all pass the end, there are {size}");
+    let detail = format!("{blocks} blocks from block {lba} on pass the end; the namespace has {size}");
     Err(CommandError::new(Status::LBA_OUT_OF_RANGE.do_not_retry(), detail).at(lba))
 }
 
@@ -263,7 +263,7 @@ fn dataset(data: &[u8], size: u64) -> Result<Vec<Range<u64>>, CommandError> {
     for range in data.chunks_exact(RANGE_BYTES) {
         let (blocks, lba) = (u64::from(crate::fields::u32_at(range, 4)), crate::fields::u64_at(range, 8));
         let Some(end) = lba.checked_add(blocks).filter(|end| *end <= size) else {
-            let detail = format!("blocks {lba} and {blocks} in all pass the end, there are {size}");
+            let detail = format!("{blocks} blocks from block {lba} on pass the end; the namespace has {size}");
             return Err(CommandError::new(Status::LBA_OUT_OF_RANGE.do_not_retry(), detail).at(lba));
         };
         if blocks > 0 {
