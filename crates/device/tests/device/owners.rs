@@ -5,7 +5,7 @@ use crate::support::*;
 use ciphermill_device::{
     DeviceConfig, DeviceError, ObjectFlags, ReadMode, ReadOptions, RunError, Space, SpaceId, StoreFiles, WriteOptions,
     storage::MemoryStorage,
-    store::{ObjectKey, Owner, Salvage, Store, StoreCopy},
+    store::{ObjectKey, Owner, Salvage, SalvageState, Store, StoreCopy},
 };
 use ciphermill_program::{Instruction, VrId};
 use std::sync::Arc;
@@ -74,6 +74,9 @@ fn copies_and_repaired_stores_keep_the_owners() {
     let log = Salvage::scan(files.clone(), &mut |_, _| ()).expect("a report");
     let whole = log.write(Store::open(StoreFiles::in_memory()).expect("a store")).expect("written");
     assert_eq!(owners(&whole), [expected[0].clone(), (2, owner("carol")), (3, None)]);
+    let recovered = log.versions().iter().filter(|version| version.state == SalvageState::Recovered);
+    let recovered: Vec<_> = recovered.map(|version| (version.object.id.data_id.0, version.owner())).collect();
+    assert_eq!(recovered, owners(&whole));
     // Without the table, the log has the owner of the object in the data file.
     let lost = StoreFiles { objects: Arc::new(MemoryStorage::new()), ..files.clone() };
     let repaired = Salvage::scan(lost, &mut |_, _| ()).expect("a report");

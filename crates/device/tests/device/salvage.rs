@@ -284,6 +284,96 @@ fn what_holds_no_store_and_a_later_version_are_refused() {
     }
 }
 
+fn scan(images: &Images) -> Salvage {
+    Salvage::scan(images.files(), &mut |_, _| ()).expect("a report")
+}
+
+#[test]
+fn the_report_says_which_files_are_sound() {
+    let files = StoreFiles::in_memory();
+    drop(Store::open(files.clone()).expect("a new store"));
+    let empty = scan(&Images::of(&files));
+    let report = empty.report();
+    assert!(report.superblock_sound && report.table_sound && report.log_sound, "{report:?}");
+    assert!(empty.versions().is_empty() && empty.id().is_some());
+    let (files, live, _) = store();
+    for (table, log, images) in Images::of(&files).without_table_or_log() {
+        let salvage = scan(&images);
+        let report = salvage.report();
+        assert_eq!((report.superblock_sound, report.table_sound, report.log_sound), (true, table, log), "{report:?}");
+        assert!(!table && !log || report.recovered == live.len() as u64, "{report:?}");
+    }
+    // A log with a hole, but with its header and its last frame.
+    let mut hole = Images::of(&files);
+    let middle = hole.log.len() / 2;
+    hole.log[middle] ^= 1;
+    assert!(scan(&hole).report().table_sound && !scan(&hole).report().log_sound);
+    let (mut steps, all) = (Vec::new(), 40);
+    Salvage::scan(files, &mut |done, of| steps.push((done, of))).expect("a report");
+    assert_eq!(steps, (1..=all).map(|done| (done, all)).collect::<Vec<_>>());
+}
+
+/// The superblock alone says that there was a store, and which one.
+#[test]
+fn a_store_of_which_only_the_superblock_is_left_has_no_objects() {
+    let (files, ..) = store();
+    let images = Images::of(&files);
+    let [superblock, nothing] = [4096, 0].map(|kept| {
+        let data = images.data[..kept].to_vec();
+        Salvage::scan(Images { data, objects: Vec::new(), log: Vec::new() }.files(), &mut |_, _| ())
+    });
+    let superblock = superblock.expect("a report");
+    assert!(superblock.versions().is_empty() && superblock.id() == scan(&images).id());
+    assert!(matches!(nothing, Err(StoreError::NotAStore)), "{nothing:?}");
+}
+
+/// The table is searched in windows of 8 MiB. A record may begin in one and end in the next.
+#[test]
+fn a_record_across_two_windows_is_found_once() {
+    let files = StoreFiles::in_memory();
+    let store = Store::open(files.clone()).expect("a new store");
+    store.set_space(SPACE, LIMITS).expect("a space");
+    let bytes = value(8, 1900);
+    write(&store, 1, &bytes);
+    drop(store);
+    let mut images = Images::of(&files);
+    images.log.clear();
+    let at = find(&images.objects, &bytes).expect("a small object is in the table");
+    for before in [bytes.len() / 2, bytes.len() + 200, 0] {
+        let mut shifted = images.clone();
+        shifted.objects = vec![0; (8 << 20) - at - before];
+        shifted.objects.extend(&images.objects);
+        let salvage = scan(&shifted);
+        assert!(!salvage.report().table_sound && salvage.report().recovered == 1, "{:?}", salvage.report());
+        let mut out = Vec::new();
+        salvage.read(&salvage.versions()[0], &mut out).expect("its bytes");
+        assert_eq!(out, bytes);
+    }
+}
+
+#[test]
+fn a_large_object_in_fragments_comes_back_without_the_table() {
+    let data: Arc<dyn Storage> = Arc::new(MemoryStorage::with_capacity_limit(4096 + 6 * 600 * 1024));
+    let files = StoreFiles { data, ..StoreFiles::in_memory() };
+    let store = Store::open(files.clone()).expect("a new store");
+    store.set_space(SPACE, LIMITS).expect("a space");
+    let part = 600 * 1024 / 8;
+    (0..6).for_each(|data| write(&store, data, &value(data.into(), part)));
+    [0, 2, 4].into_iter().for_each(|data| store.delete(key(data)).expect("stored"));
+    // Its second chunk begins in the second of three runs.
+    let bytes = value(9, 5 * part / 2);
+    write(&store, 9, &bytes);
+    drop(store);
+    let mut images = Images::of(&files);
+    images.objects.clear();
+    let salvage = scan(&images);
+    assert_eq!(salvage.report().recovered, 4, "{:?}", salvage.report());
+    let large = salvage.versions().iter().find(|version| version.object == key(9)).expect("found");
+    let mut out = Vec::new();
+    salvage.read(large, &mut out).expect("its bytes");
+    assert!(out == bytes);
+}
+
 #[test]
 fn nothing_of_the_damaged_store_is_changed() {
     let (files, ..) = store();
