@@ -12,7 +12,7 @@ def readme_demo() -> str:
     seconds, paper, sizes = demo["seconds"], demo["paper"], demo["sizes"]
     again = [duration(r["seconds"]["keygen"] * 1e9) for r in demos[1:] if r["params"] == demo["params"]]
     average = (
-        f"times of keys are of one run (generation takes {listed(again)} in the record's others), the program's is a mean "
+        f"key times are of one run (in the record's other runs, generation takes {listed(again)}), the program's is a mean "
         f"of {demo['programs']}, the bootstrap's a median of {demo['bootstraps']}"
     )
     lines = [
@@ -57,8 +57,8 @@ def readme_products() -> str:
     head.append("Lattigo's time ÷ ours")
     note = wrapped(
         "All three are on one thread. The paper's FPGA transforms rows during the product too; the paper does not state "
-        "the extent of its times. The best public CPU figure that the records have is that of Lattigo, by its diagonal "
-        "method, whose matrix is encoded beforehand except in the last row. The ratios are "
+        "which steps its times include. The best public CPU figure that the records have is that of Lattigo, by its diagonal "
+        "method, which encodes its matrix beforehand, except in the last line. The ratios are "
         f"of `make bench`, in which our times were {listed([ours(beside) for _, beside in pairs])}; the times above are of "
         f"`make evidence`. {spread(pairs)}"
     )
