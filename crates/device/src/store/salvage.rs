@@ -572,3 +572,7 @@ fn open(files: &StoreFiles, id: [u8; 16]) -> Result<Store, StoreError> {
     data.write_at(0, &SUPERBLOCK.encode(Superblock { ready: true, id }))?;
     Store::open(StoreFiles { data, objects, log, swap: StoreFiles::in_memory().swap })
 }
+
+#[cfg(test)]
+#[path = "salvage_tests.rs"]
+mod tests;

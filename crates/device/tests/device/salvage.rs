@@ -324,6 +324,10 @@ fn a_store_of_which_only_the_superblock_is_left_has_no_objects() {
     });
     let superblock = superblock.expect("a report");
     assert!(superblock.versions().is_empty() && superblock.id() == scan(&images).id());
+    // A damaged version number is not another version.
+    let mut damaged = images.clone();
+    damaged.data[8] = 3;
+    assert!(!scan(&damaged).report().superblock_sound && scan(&damaged).report().table_sound);
     assert!(matches!(nothing, Err(StoreError::NotAStore)), "{nothing:?}");
 }
 
