@@ -76,3 +76,68 @@ fn a_small_object_has_the_bytes_of_another_record_of_its_version() {
     facts.extend([fact(raw(&wanted, None)), fact(raw(&wanted, Some(9)))]);
     assert_eq!(content(&facts), Some(9));
 }
+
+/// A salvage over a data file whose block b has the bytes b, before any object is judged.
+fn salvage(table_sound: bool, log_sound: bool) -> Salvage {
+    let files = StoreFiles::in_memory();
+    let bytes: Vec<u8> = (0..200u8).flat_map(|block| [block; BLOCK_BYTES as usize]).collect();
+    files.data.write_at(0, &bytes).expect("room");
+    let report = SalvageReport { table_sound, log_sound, ..SalvageReport::default() };
+    Salvage { files, opened: None, id: None, versions: Vec::new(), spaces: BTreeMap::new(), next_generation: 0, report }
+}
+
+/// The version `generation` in block `block`, with its checksum. Format version 1 wrote records without a digest, as this one.
+fn stored(generation: u64, block: u8) -> Record {
+    let chunks = vec![crc32c::crc32c(&[block; BLOCK_BYTES as usize])];
+    Record { chunks, ..record(generation, block.into(), 1) }
+}
+
+fn fact(record: &Record, known: bool, logged: bool) -> Fact {
+    let source = Source::Raw { record: record.clone(), content: None };
+    Fact { change: record.change, known, logged, source: Some(source) }
+}
+
+/// The generations and states of the versions of an object with these facts.
+fn judged(mut salvage: Salvage, facts: Vec<Fact>, base: u64, others: &[(u32, Record)]) -> Vec<(u64, SalvageState)> {
+    salvage.judge(key(1), facts, base, &self::facts(others).places());
+    salvage.versions.iter().map(|version| (version.generation, version.state)).collect()
+}
+
+/// A version without a digest counts if nothing can have overwritten it: it is the current one by the table or the log, or its
+/// blocks are not reused and the log or the last fact vouches for it.
+#[test]
+fn versions_without_a_digest_count_in_their_blocks_only() {
+    let asked = stored(10, 100);
+    let later = (2, record(11, 100, 1));
+    for (table, log, known, logged, reused) in (0..32).map(|bits| {
+        let bit = |at: u32| bits >> at & 1 == 1;
+        (bit(0), bit(1), bit(2), bit(3), bit(4))
+    }) {
+        let others = if reused { vec![later.clone()] } else { Vec::new() };
+        let fact = || fact(&asked, known, logged);
+        let what = format!("table {table}, log {log}, known {known}, logged {logged}, reused {reused}");
+        // The last fact of its object.
+        let expected = if known && (table || log) || !reused { SalvageState::Recovered } else { SalvageState::Lost };
+        assert_eq!(judged(salvage(table, log), vec![fact()], 0, &others), [(10, expected)], "{what}");
+        // Deleted afterwards.
+        let deletion = Fact { change: 12, known: true, logged: true, source: None };
+        let expected = if logged && log && !reused { vec![(10, SalvageState::Deleted)] } else { Vec::new() };
+        assert_eq!(judged(salvage(table, log), vec![fact(), deletion], 0, &others), expected, "{what}");
+    }
+}
+
+/// What is not known counts only above the base.
+#[test]
+fn the_newest_version_that_counts_is_recovered() {
+    let of = |generation: u64| Record { change: generation, ..stored(generation, generation as u8) };
+    let states = |generations: &[u64]| {
+        let facts = generations.iter().map(|&generation| fact(&of(generation), generation == 5, true)).collect();
+        judged(salvage(true, true), facts, 100, &[])
+    };
+    let (recovered, superseded) = (SalvageState::Recovered, SalvageState::Superseded);
+    assert_eq!(states(&[5]), [(5, recovered)]);
+    assert_eq!(states(&[50, 5]), [(5, recovered), (50, superseded)]);
+    assert_eq!(states(&[100, 5]), [(5, recovered), (100, superseded)]);
+    assert_eq!(states(&[5, 150]), [(150, recovered), (5, superseded)]);
+    assert_eq!(states(&[150, 50, 5, 120]), [(150, recovered), (120, superseded), (5, superseded), (50, superseded)]);
+}

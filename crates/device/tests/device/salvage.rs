@@ -296,6 +296,9 @@ fn the_report_says_which_files_are_sound() {
     let report = empty.report();
     assert!(report.superblock_sound && report.table_sound && report.log_sound, "{report:?}");
     assert!(empty.versions().is_empty() && empty.id().is_some());
+    let other = StoreFiles::in_memory();
+    drop(Store::open(other.clone()).expect("a new store"));
+    assert_ne!(scan(&Images::of(&other)).id(), empty.id());
     let (files, live, _) = store();
     for (table, log, images) in Images::of(&files).without_table_or_log() {
         let salvage = scan(&images);
