@@ -141,3 +141,15 @@ fn the_newest_version_that_counts_is_recovered() {
     assert_eq!(states(&[5, 150]), [(150, recovered), (5, superseded)]);
     assert_eq!(states(&[150, 50, 5, 120]), [(150, recovered), (120, superseded), (5, superseded), (50, superseded)]);
 }
+
+#[test]
+fn a_whole_log_says_up_to_which_change_all_is_known() {
+    let base = |damaged| {
+        let mut facts = Facts::default();
+        let mut log = LogContent::default();
+        (log.header, log.damaged) = (Some(([7; 16], 100)), damaged);
+        facts.read_log(&log);
+        (facts.base, facts.newest)
+    };
+    assert_eq!((base(0), base(1)), ((100, 100), (0, 0)));
+}
