@@ -239,3 +239,10 @@ impl WordNoise {
         (table.output_digits() as f64).log2() + self.log2_p_digit(self.digit(table.depth()))
     }
 }
+
+impl crate::parameters::ParameterSet {
+    /// The noise of words; refuses a set without any.
+    pub(crate) fn require_word_noise(&self) -> Result<WordNoise, crate::error::TfheError> {
+        WordNoise::new(self).ok_or_else(|| self.no_words())
+    }
+}

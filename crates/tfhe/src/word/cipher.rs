@@ -8,7 +8,6 @@ use crate::client::ClientKey;
 use crate::error::{TfheError, require_equal, require_key_set, require_range};
 use crate::lwe::LweCiphertext;
 use crate::noise;
-use crate::noise::word::WordNoise;
 use crate::parameters::{KeyOrder, ParameterSet};
 
 /// Bits of a digit.
@@ -232,10 +231,5 @@ impl ParameterSet {
     /// Refuses a set without words.
     pub(crate) fn require_words(&self) -> Result<crate::parameters::WordGadgets, TfheError> {
         self.word.ok_or_else(|| self.no_words())
-    }
-
-    /// The noise of words; refuses a set without any.
-    pub(crate) fn require_word_noise(&self) -> Result<WordNoise, TfheError> {
-        WordNoise::new(self).ok_or_else(|| self.no_words())
     }
 }
