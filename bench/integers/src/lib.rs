@@ -10,8 +10,7 @@ pub mod gmp_paillier;
 pub mod openssl;
 pub mod phe;
 
-/// What goes wrong with a peer.
-pub type Error = Box<dyn std::error::Error + Send + Sync>;
+pub use ciphermill_bench_process::Error;
 
 /// Numbers modulo one odd number.
 #[derive(Clone, Copy, Debug)]

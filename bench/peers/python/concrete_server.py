@@ -1,8 +1,7 @@
-"""Concrete, spoken to line by line by bench/peers/src/concrete.rs.
+"""Concrete, in a conversation (lines.py) with bench/peers/src/concrete.rs.
 
-Every line is answered by one that begins with `ok`; after anything else the process ends. `table LOG2_P V0 V1 …` compiles a look-up
-in these values for that failure probability, makes keys and answers with their bytes; `inputs X…` encrypts numbers; `run I`
-looks number I up; `result` is the last look-up, decrypted.
+`table LOG2_P V0 V1 …` compiles a look-up in these values for that failure probability, makes keys and answers with their
+bytes; `inputs X…` encrypts numbers; `run I` looks number I up; `result` is the last look-up, decrypted.
 """
 
 import sys
@@ -12,6 +11,7 @@ from unittest.mock import MagicMock
 sys.modules["torch"] = MagicMock()
 
 from concrete import fhe
+from lines import serve
 
 
 class Server:
@@ -48,12 +48,5 @@ class Server:
         return ""
 
 
-def main() -> None:
-    """Answers until the input ends."""
-    server = Server()
-    for line in sys.stdin:
-        print("ok", server.answer(line), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(Server().answer)

@@ -1,15 +1,14 @@
-"""phe, spoken to line by line by bench/integers/src/phe.rs.
+"""phe, in a conversation (lines.py) with bench/integers/src/phe.rs.
 
-Numbers are hexadecimal. Every line is answered by one that begins with `ok`; after anything else the process ends. `key P Q`,
-`plaintexts M…`, `ciphertexts C…` and `scalars W…` set what is worked on; `run OPERATION TIMES` does it to all of it, that
-often; `results` tells what the last run computed; `versions` names the libraries.
+Numbers are hexadecimal. `key P Q`, `plaintexts M…`, `ciphertexts C…` and `scalars W…` set the operands; `run OPERATION TIMES`
+does the operation to all of them, that often; `results` tells what the last run computed; `versions` names the libraries.
 """
 
-import sys
 from collections.abc import Callable
 
 import gmpy2
 import phe
+from lines import serve
 from phe.paillier import EncryptedNumber, PaillierPrivateKey, PaillierPublicKey
 
 
@@ -91,12 +90,5 @@ class Server:
         return ""
 
 
-def main() -> None:
-    """Answers until the input ends."""
-    server = Server()
-    for line in sys.stdin:
-        print("ok", server.answer(line), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(Server().answer)

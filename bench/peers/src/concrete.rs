@@ -6,6 +6,7 @@ use std::process::Command;
 
 use ciphermill_bench_process::{Error, Process};
 
+use crate::table::mask;
 use crate::{Contender, Peer};
 
 /// The package; the version is that of bench/concrete-peer.txt.
@@ -51,10 +52,6 @@ impl LookUp {
     fn index(&self) -> usize {
         self.round % self.values.len()
     }
-}
-
-fn mask(bits: u32) -> u64 {
-    u64::MAX >> (64 - bits)
 }
 
 impl Contender for LookUp {

@@ -14,6 +14,12 @@ pub const PEER: Peer = TFHE;
 /// Bits of a block: those of a digit of ours.
 const BLOCK_BITS: u32 = 2;
 
+/// The lowest bits.
+#[must_use]
+pub const fn mask(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits)
+}
+
 /// Keys for blocks of two bits with two carry bits, and the key of `wopbs` for the same messages.
 pub struct Integers {
     client: ClientKey,
@@ -92,7 +98,7 @@ impl Contender for LookUp<'_> {
     }
 
     fn correct(&mut self) -> bool {
-        let mask = u64::MAX >> (64 - self.bits);
+        let mask = mask(self.bits);
         let expected = self.inputs.iter().cycle().take(self.count).map(|(value, _)| (self.f)(*value) & mask);
         self.results().into_iter().eq(expected)
     }

@@ -1,6 +1,6 @@
-//! A peer in another language: a process of its own that is spoken to line by line.
+//! A peer in another language, as a separate process. Requests and answers are lines of text.
 //!
-//! It answers every line with one that begins with `ok`. It inherits the cores of the thread that starts it. The pipes cost some
+//! Every answer begins with `ok`. It inherits the cores of the thread that starts it. The pipes cost some
 //! ten microseconds per request, counted against the peer.
 
 use std::io::{BufRead, BufReader, Write};

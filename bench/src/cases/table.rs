@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ciphermill_bench_peers::table::{Add, Integers, LookUp, PEER};
+use ciphermill_bench_peers::table::{Add, Integers, LookUp, PEER, mask};
 use ciphermill_bench_peers::{Contender, Peer, concrete};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
@@ -132,7 +132,7 @@ impl<'a> Server<'a> {
             Job::Next | Job::Tree => inputs.iter().map(|(_, word)| file(&ours.key, word)).collect::<Result<_, _>>()?,
             _ => Vec::new(),
         };
-        let (mask, split) = (u64::MAX >> (64 - bits), Split::new(bits, bits)?);
+        let (mask, split) = (mask(bits), Split::new(bits, bits)?);
         let (round, outputs, done) = (0, Vec::new(), false);
         Ok(Self { ours, job, table, mask, inputs, integers, split, files, count, round, outputs, done })
     }
@@ -308,7 +308,7 @@ impl Run<'_> {
         Case::new(name, self.ours.params.clone())
     }
 
-    /// Ours on one thread and on two, beside the peers on one.
+    /// Measures ours on one thread and on two, and the peers on one.
     fn compare(
         &self,
         case: &Case,
@@ -376,7 +376,7 @@ impl Run<'_> {
         if !name.contains(self.settings.only) {
             return Ok(());
         }
-        let table = DenseTable::of_function(bits, bits, |x| (f(x.into()) & (u64::MAX >> (64 - bits))) as u32)?;
+        let table = DenseTable::of_function(bits, bits, |x| (f(x.into()) & mask(bits)) as u32)?;
         let (table, case) = (Table::Dense(table), self.case(name).note(note));
         let values: Vec<u64> = Numbers(bits.into()).take(WORDS).map(|x| x >> (64 - bits)).collect();
         let mut one = Server::new(self.ours, job, &table, bits, &values, count)?;
