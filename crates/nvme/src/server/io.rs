@@ -123,8 +123,13 @@ fn range(offered: &Offered, command: &Command) -> Result<u64, CommandError> {
     if lba.checked_add(blocks).is_some_and(|end| end <= size) {
         return Ok(lba);
     }
+    Err(beyond(lba, blocks, size))
+}
+
+/// The refusal of blocks that do not all exist.
+fn beyond(lba: u64, blocks: u64, size: u64) -> CommandError {
     let detail = format!("{blocks} blocks from block {lba} on pass the end; the namespace has {size}");
-    Err(CommandError::new(Status::LBA_OUT_OF_RANGE.do_not_retry(), detail).at(lba))
+    CommandError::new(Status::LBA_OUT_OF_RANGE.do_not_retry(), detail).at(lba)
 }
 
 /// The same for a command that moves its blocks: first block, blocks, bytes.
@@ -263,8 +268,7 @@ fn dataset(data: &[u8], size: u64) -> Result<Vec<Range<u64>>, CommandError> {
     for range in data.chunks_exact(RANGE_BYTES) {
         let (blocks, lba) = (u64::from(crate::fields::u32_at(range, 4)), crate::fields::u64_at(range, 8));
         let Some(end) = lba.checked_add(blocks).filter(|end| *end <= size) else {
-            let detail = format!("{blocks} blocks from block {lba} on pass the end; the namespace has {size}");
-            return Err(CommandError::new(Status::LBA_OUT_OF_RANGE.do_not_retry(), detail).at(lba));
+            return Err(beyond(lba, blocks, size));
         };
         if blocks > 0 {
             ranges.push(lba..end);
