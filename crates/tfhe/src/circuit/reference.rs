@@ -209,9 +209,16 @@ pub fn selectors(
 /// # Errors
 /// If N is below 32.
 pub fn split_exponents(bit: &LweCiphertext<u32>, size: PolynomialSize) -> Result<Vec<usize>, TfheError> {
+    split_exponents_by(size, |coarse| reference::modulus_switch(ModulusSwitch::Centred, bit, coarse))
+}
+
+/// The same, with the exponents that `switch` returns for the polynomial size N/2.
+pub(crate) fn split_exponents_by(
+    size: PolynomialSize,
+    switch: impl FnOnce(PolynomialSize) -> Vec<usize>,
+) -> Result<Vec<usize>, TfheError> {
     let coarse = PolynomialSize::try_from(size.get() / SPLIT_FUNCTIONS).map_err(TfheError::transform)?;
-    let exponents = reference::modulus_switch(ModulusSwitch::Centred, bit, coarse);
-    Ok(exponents.into_iter().map(|exponent| SPLIT_FUNCTIONS * exponent).collect())
+    Ok(switch(coarse).into_iter().map(|exponent| SPLIT_FUNCTIONS * exponent).collect())
 }
 
 /// The polynomial that a bit rotates. Coefficient 2e + c is ±½ of weight c, with the sign of the bit whose phases contain

@@ -1,9 +1,8 @@
 //! Integers into words with a loaded key; [`integer`](super::integer) has the algorithm.
 
-use super::SPLIT_FUNCTIONS;
 use super::evaluation::rotate_all;
 use super::integer::Remainder;
-use super::reference::{split_bits, split_vector};
+use super::reference::{split_bits, split_exponents_by, split_vector};
 use crate::bootstrap::BlindRotation;
 use crate::ciphertext::{Ciphertext, LweElements};
 use crate::dimension::PolynomialSize;
@@ -114,9 +113,7 @@ impl ServerKey {
 
 /// The exponents of [`reference::split_exponents`](super::reference::split_exponents), by the quick modulus switch.
 fn split_exponents(bit: &LweCiphertext<u32>, size: PolynomialSize) -> Result<Vec<usize>, TfheError> {
-    let coarse = PolynomialSize::try_from(size.get() / SPLIT_FUNCTIONS).map_err(TfheError::transform)?;
-    let exponents = ModulusSwitch::Centred.exponents(bit.elements(), coarse);
-    Ok(exponents.into_iter().map(|exponent| SPLIT_FUNCTIONS * exponent).collect())
+    split_exponents_by(size, |coarse| ModulusSwitch::Centred.exponents(bit.elements(), coarse))
 }
 
 fn rotation<'a>(key: &'a TransformedKey, parameters: &ParameterSet) -> Result<&'a dyn BlindRotation<u64>, TfheError> {
