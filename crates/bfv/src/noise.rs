@@ -154,19 +154,25 @@ mod tests {
     use crate::parameters::{ParameterSet, SecurityPolicy};
     use ciphermill_lattice::DecompositionBaseLog;
 
+    fn near(given: f64, expected: f64) {
+        assert!((given - expected).abs() < 1e-12 * expected, "{given} {expected}");
+    }
+
+    fn paper() -> ParameterSet {
+        let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+        ParameterSet::named("CHAM_PAPER", policy).expect("a named set")
+    }
+
     /// Worked by hand for N = 4096: σ² = ERROR_STD_DEV² + 1/12, and the ternary variance 2/3.
     #[test]
     fn figures_of_fresh_ciphertexts_and_roundings() {
-        let near =
-            |given: f64, expected: f64| assert!((given - expected).abs() < 1e-9 * expected, "{given} {expected}");
         let error = ERROR_STD_DEV * ERROR_STD_DEV + 1.0 / 12.0;
         near(ERROR_VARIANCE, error);
         // e·u + e_1 + e_2·s: 1 + 2·4096·2/3 = 16387/3 errors.
         near(zero_variance(4096.0), error * 16387.0 / 3.0);
         // ε_0 + ε_1·s: (1 + 4096·2/3)/12 = 8195/36.
         near(rounding_variance(4096.0), 8195.0 / 36.0);
-        let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
-        let set = ParameterSet::named("CHAM_PAPER", policy).expect("a named set");
+        let set = paper();
         let n = set.polynomial_size.get() as f64;
         near(fresh_variance(&set, Encryption::Secret), error + 1.0 / 12.0);
         near(fresh_variance(&set, Encryption::Public), error * (1.0 + 4.0 * n / 3.0) + 1.0 / 12.0);
@@ -175,10 +181,7 @@ mod tests {
     /// Of `CHAM_PAPER`, computed with mpmath 1.3 to 30 digits: N·E[d²]·σ²/P², summed over the digits.
     #[test]
     fn figures_of_key_switches() {
-        let near =
-            |given: f64, expected: f64| assert!((given - expected).abs() < 1e-12 * expected, "{given} {expected}");
-        let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
-        let set = ParameterSet::named("CHAM_PAPER", policy).expect("a named set");
+        let set = paper();
         let limbs = |limbs_per_digit| Gadget::Limbs { limbs_per_digit };
         near(key_error_variance(&set, limbs(1), 2), 27.743_945_197_334_002);
         near(key_error_variance(&set, limbs(1), 1), 13.979_500_751_387_361);

@@ -46,7 +46,7 @@ pub fn log2_erfc(x: f64) -> f64 {
     if x < 20.0 {
         return libm::erfc(x).log2();
     }
-    // erfc(x) = e^(−x²)/(x√π)·(1 − 1/(2x²) + 3/(4x⁴) − …), whose terms alternate: what is left out is below 2^-24 here.
+    // erfc(x) = e^(−x²)/(x√π)·(1 − 1/(2x²) + 3/(4x⁴) − …), whose terms alternate: the terms left out are below 2^-24 here.
     let (x2, ln_pi) = (x * x, std::f64::consts::PI.ln());
     let series = 1.0 - 0.5 / x2 + 0.75 / (x2 * x2);
     (series.ln() - x2 - x.ln() - 0.5 * ln_pi) * std::f64::consts::LOG2_E
@@ -66,6 +66,12 @@ mod tests {
         (20.01, -582.805_431_945_167_9),
         (1000.0, -1_442_705.832_422_034_2),
     ];
+
+    #[test]
+    fn the_two_formulas_join() {
+        let (below, above) = (log2_erfc(20.0 - 1e-9), log2_erfc(20.0));
+        assert!((below - above).abs() < 1e-5, "{below} {above}");
+    }
 
     #[test]
     fn erfc_keeps_its_known_values_beyond_the_range_of_f64() {

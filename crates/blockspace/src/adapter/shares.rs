@@ -261,6 +261,7 @@ mod tests {
         }
         assert!(locked(&shares.table).len() <= MANY);
     }
+
     #[test]
     fn the_table_keeps_the_shares_in_use_and_drops_the_others_once_there_are_many() {
         let shares = shares();

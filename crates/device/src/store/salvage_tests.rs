@@ -27,8 +27,7 @@ fn record(generation: u64, start: u64, blocks: u64) -> Record {
 fn facts(versions: &[(u32, Record)]) -> Facts {
     let mut facts = Facts::default();
     for (data, record) in versions {
-        let source = Some(Source::Raw { record: record.clone(), content: None });
-        facts.add(key(*data), Fact { change: record.change, known: true, logged: true, source });
+        facts.add(key(*data), fact(record, true, true));
     }
     facts
 }
@@ -126,7 +125,7 @@ fn versions_without_a_digest_count_in_their_blocks_only() {
     }
 }
 
-/// What is not known counts only above the base.
+/// A fact that is not known counts only above the base.
 #[test]
 fn the_newest_version_that_counts_is_recovered() {
     let of = |generation: u64| Record { change: generation, ..stored(generation, generation as u8) };

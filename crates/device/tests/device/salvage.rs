@@ -176,6 +176,10 @@ pub(crate) fn is_whole(before: &Images, after: &Images, bytes: &[u8], places: &[
     places.iter().any(|place| after.get(place.clone()) == before.get(place.clone()))
 }
 
+fn scan(images: &Images) -> Salvage {
+    Salvage::scan(images.files(), &mut |_, _| ()).expect("a report")
+}
+
 #[test]
 fn every_undamaged_object_comes_back_after_200_random_damages() {
     let (files, live, deleted) = store();
@@ -228,7 +232,7 @@ fn an_older_version_is_taken_where_the_newest_is_damaged_and_is_said_to_be_older
     let mut images = Images::of(&files);
     let at = find(&images.data, &value(2, 4000)).expect("its bytes");
     images.data[at + 5] ^= 1;
-    let salvage = Salvage::scan(images.files(), &mut |_, _| ()).expect("a report");
+    let salvage = scan(&images);
     let [version] = salvage.versions() else { panic!("{:?}", salvage.versions()) };
     assert_eq!(version.generation, old.generation());
     assert_eq!(version.state, SalvageState::Older { lost: new.generation() });
@@ -249,7 +253,7 @@ fn deleted_and_superseded_versions_are_listed_apart() {
     let (files, live, deleted) = store();
     let mut images = Images::of(&files);
     images.objects[2 * 4096..].iter_mut().step_by(4096).for_each(|byte| *byte ^= 1);
-    let salvage = Salvage::scan(images.files(), &mut |_, _| ()).expect("a report");
+    let salvage = scan(&images);
     let report = salvage.report();
     assert!(!report.table_sound && report.log_sound && report.superblock_sound, "{report:?}");
     assert!(report.deleted + report.superseded > 0, "{report:?}");
@@ -282,10 +286,6 @@ fn what_holds_no_store_and_a_later_version_are_refused() {
     ] {
         assert!(matches!(error, StoreError::Version { given: 3, supported: 2 }), "{error}");
     }
-}
-
-fn scan(images: &Images) -> Salvage {
-    Salvage::scan(images.files(), &mut |_, _| ()).expect("a report")
 }
 
 #[test]
@@ -437,7 +437,7 @@ fn a_record_inside_an_object_is_no_record_of_the_store() {
     // The table does not open, and its pages are searched.
     images.objects[..4096].fill(0);
     assert!(Store::open(images.files()).is_err());
-    let salvage = Salvage::scan(images.files(), &mut |_, _| ()).expect("a report");
+    let salvage = scan(&images);
     let found: Vec<u32> = salvage.versions().iter().map(|version| version.object.id.data_id.0).collect();
     assert_eq!(found, [2], "{:?}", salvage.versions());
 }
