@@ -24,6 +24,8 @@ export CASES ?=
 export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
 export FRESH_COMMANDS ?= make demo; make test
+# make fresh FRESH_USERS=…     root, builder (a plain user), or both
+export FRESH_USERS ?= root builder
 
 .PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz miri mutants sbom fresh setup fmt clean
 

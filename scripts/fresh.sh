@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # `make fresh`: proves the README. In a bare Debian 12 root that holds make, python3, CA certificates and this machine's Rust
 # toolchain, it runs FRESH_COMMANDS (separated by semicolons) on an export of HEAD: first as root, then as a
-# plain user on an export of its own. A C compiler is left out on purpose: installing it is the commands' own work as root, and
+# plain user on an export of its own. FRESH_USERS="root builder" takes one of the two only. A C compiler is left out on purpose: installing it is the commands' own work as root, and
 # the plain user finds it afterwards.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 commands=${FRESH_COMMANDS:-make demo; make test}
+users=${FRESH_USERS:-root builder}
+# What one user's build and tests need, and the root itself.
+NEEDED_GIB=16
 [ "$(id -u)" -eq 0 ] || { echo "make fresh needs root: it makes a Debian root and enters it." >&2; exit 2; }
 if ! command -v mmdebstrap >/dev/null; then
     apt-get update -qq
@@ -27,6 +30,8 @@ cleanup() {
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
+free=$(($(df --output=avail -k "$root" | tail -1) / 1048576))
+[ "$free" -ge "$NEEDED_GIB" ] || { echo "make fresh needs $NEEDED_GIB GiB in $root, $free are free; free some, or set TMPDIR." >&2; exit 2; }
 echo "== a bare Debian 12 in $root"
 mmdebstrap --quiet --variant=minbase --include=make,python3,ca-certificates bookworm "$root"
 
@@ -80,8 +85,12 @@ run_all() { # run_all USER HOME
         summary+=("$(printf '%4d s  %-8s %s' $((SECONDS - start)) "$1" "$command")")
     done
 }
-run_all root /root
-run_all builder /home/builder
+for user in $users; do
+    home=$(chroot "$root" getent passwd "$user" | cut -d: -f6)
+    run_all "$user" "$home"
+    # The next user builds everything again: this disk space is needed once, not twice.
+    rm -rf --one-file-system "${root:?}$home/ciphermill"
+done
 
 printf '\n== fresh: all passed on an export of %s\n' "$exported"
 printf '%s\n' "${summary[@]}"
