@@ -85,6 +85,8 @@ run_all() { # run_all USER HOME
         summary+=("$(printf '%4d s  %-8s %s' $((SECONDS - start)) "$1" "$command")")
     done
 }
+# The plain user finds the packages of Debian that root's commands have installed.
+[[ " $users " == *" root "* ]] || inside root /root "scripts/setup.sh test"
 for user in $users; do
     home=$(chroot "$root" getent passwd "$user" | cut -d: -f6)
     run_all "$user" "$home"
