@@ -57,7 +57,27 @@ fn parents_of_new(path: &Path) -> Vec<PathBuf> {
     directories
 }
 
-/// Locks the file at `path`, created if it does not exist, until the returned file is dropped. `None` when another file
+/// A locked file. Dropping it in the process that locked it releases the lock.
+///
+/// The lock belongs to the open file, which a forked process shares until it executes a program. The release is therefore
+/// explicit: without it, the lock would stay as long as such a process has the file open. A forked process that drops its copy
+/// releases nothing.
+#[derive(Debug)]
+pub struct FileLock {
+    file: File,
+    owner: u32,
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        if self.owner == std::process::id() {
+            // If it fails, closing the file is all that can be done.
+            let _ = self.file.unlock();
+        }
+    }
+}
+
+/// Locks the file at `path`, created if it does not exist, until the returned lock is dropped. `None` when another file
 /// handle holds the lock. A symbolic link is not followed.
 ///
 /// # Errors
@@ -75,13 +95,13 @@ fn parents_of_new(path: &Path) -> Vec<PathBuf> {
 /// assert!(lock_file(&path)?.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn lock_file(path: &Path) -> io::Result<Option<File>> {
+pub fn lock_file(path: &Path) -> io::Result<Option<FileLock>> {
     held(private_file(path)?)
 }
 
-fn held(lock: File) -> io::Result<Option<File>> {
-    match lock.try_lock() {
-        Ok(()) => Ok(Some(lock)),
+fn held(file: File) -> io::Result<Option<FileLock>> {
+    match file.try_lock() {
+        Ok(()) => Ok(Some(FileLock { file, owner: std::process::id() })),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(source)) => Err(source),
     }
@@ -103,7 +123,7 @@ fn held(lock: File) -> io::Result<Option<File>> {
 /// assert!(lock.is_some() && lock_existing_file(&path)?.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn lock_existing_file(path: &Path) -> io::Result<Option<File>> {
+pub fn lock_existing_file(path: &Path) -> io::Result<Option<FileLock>> {
     held(File::open(path)?)
 }
 
@@ -128,6 +148,22 @@ pub fn fresh_id() -> io::Result<[u8; 16]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As in a forked process between fork and exec, which has the file open too.
+    #[test]
+    fn a_released_lock_is_free_while_a_copy_of_the_file_is_open() {
+        let directory = tempfile::tempdir().expect("directory");
+        let path = directory.path().join("lock");
+        let lock = lock_file(&path).expect("a file").expect("free");
+        let copy = lock.file.try_clone().expect("a copy");
+        drop(lock);
+        assert!(lock_file(&path).expect("a file").is_some());
+        // A process that is not the owner releases nothing.
+        let lock = lock_file(&path).expect("a file").expect("free");
+        drop(FileLock { file: lock.file.try_clone().expect("a copy"), owner: lock.owner ^ 1 });
+        assert!(lock_file(&path).expect("a file").is_none());
+        drop((copy, lock));
+    }
 
     #[test]
     fn the_entries_of_all_new_directories_are_synced() {

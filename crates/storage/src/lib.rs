@@ -45,7 +45,9 @@ mod superblock;
 use std::{fmt, io, path::PathBuf, sync::Arc};
 
 pub use database::{DatabaseError, TableError, TableFile, failure, guarded};
-pub use directory::{create_durable_directory, create_private_directory, fresh_id, lock_existing_file, lock_file};
+pub use directory::{
+    FileLock, create_durable_directory, create_private_directory, fresh_id, lock_existing_file, lock_file,
+};
 pub use extents::{BlockNumber, Extent, FreeBlocks};
 pub use file::FileStorage;
 pub use format::{FormatError, seal, unseal};

@@ -9,7 +9,7 @@ use ciphermill_device::{
     Device, StoreError,
     store::{Copied, Snapshot, Store, StoreCopy, StoreFiles, StoreSummary},
 };
-use ciphermill_storage::{create_durable_directory, lock_file};
+use ciphermill_storage::{FileLock, create_durable_directory, lock_file};
 use std::{
     fs, io,
     ops::ControlFlow,
@@ -109,7 +109,7 @@ fn foreign(target: &Path, what: &'static str) -> BackupError {
 }
 
 /// Makes or checks the directory of the backup, and locks it.
-fn prepare(target: &Path, id: [u8; 16]) -> Result<(fs::File, Earlier), BackupError> {
+fn prepare(target: &Path, id: [u8; 16]) -> Result<(FileLock, Earlier), BackupError> {
     create_durable_directory(target).map_err(BackupError::file("create", target))?;
     let earlier = match BackupRecord::load(target) {
         Ok(record) if record.is_of(id) => Earlier::OfThisStore,

@@ -10,8 +10,8 @@ use ciphermill_device::{
     StoreError,
     store::{Salvage, Salvaged, Store, StoreFiles},
 };
-use ciphermill_storage::{fresh_id, lock_existing_file};
-use std::{fs::File, io, path::Path};
+use ciphermill_storage::{FileLock, fresh_id, lock_existing_file};
+use std::{io, path::Path};
 
 /// The outcome of a repair.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub fn repair(damaged: &Path, target: &Path, observer: Observer<'_>) -> Result<R
 ///
 /// # Errors
 /// [`BackupError::NoStore`], [`BackupError::BackupGiven`], [`StoreError::AlreadyOpen`].
-pub fn lock(directory: &Path) -> Result<Option<File>, BackupError> {
+pub fn lock(directory: &Path) -> Result<Option<FileLock>, BackupError> {
     require_store(directory)?;
     let path = directory.join("lock");
     match lock_existing_file(&path) {

@@ -37,14 +37,13 @@ pub use types::{
     ScrubEvent, ScrubObserver, ScrubReport, SpaceUsage, VolumeConfig, VolumeMetrics, VolumeUsage,
 };
 
-use ciphermill_storage::Storage;
+use ciphermill_storage::{FileLock, Storage};
 use map::{Map, Slot};
 use queue::{ChangeLimits, Pending, Prepared, Queue};
 use snapshot::Pins;
 use std::{
     collections::HashMap,
     fmt,
-    fs::File,
     sync::{
         Arc, Mutex, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -101,7 +100,7 @@ struct Shared {
     /// The snapshots whose blocks may not be overwritten.
     pins: Pins,
     /// Held for its lock on the volume's directory.
-    _lock: Option<File>,
+    _lock: Option<FileLock>,
 }
 
 #[derive(Debug, Default)]

@@ -14,7 +14,8 @@ use super::{
     writer::Writer,
 };
 use ciphermill_storage::{
-    self as storage, FileStorage, FreeBlocks, MemoryStorage, OverlayStorage, SimulatedDisk, Storage, Superblock,
+    self as storage, FileLock, FileStorage, FreeBlocks, MemoryStorage, OverlayStorage, SimulatedDisk, Storage,
+    Superblock,
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -159,7 +160,7 @@ impl Volume {
         Self::open_files(files, config, None)
     }
 
-    fn open_files(files: VolumeFiles, config: VolumeConfig, lock: Option<File>) -> Result<Self, VolumeError> {
+    fn open_files(files: VolumeFiles, config: VolumeConfig, lock: Option<FileLock>) -> Result<Self, VolumeError> {
         let config = VolumeConfig { segment_blocks: config.segment_blocks.clamp(64, 1 << 20), ..config };
         let failed = Arc::new(AtomicBool::new(false));
         let (table, content) = match SUPERBLOCK.read(&*files.blocks, &*files.map, "a map")? {

@@ -32,7 +32,9 @@ mod writer;
 
 use allocator::Allocator;
 use ciphermill_program::{KeyId, TypeCode, VrId};
-use ciphermill_storage::{FileStorage, MemoryStorage, OverlayStorage, ReplaceableFile, SimulatedDisk, Storage};
+use ciphermill_storage::{
+    FileLock, FileStorage, MemoryStorage, OverlayStorage, ReplaceableFile, SimulatedDisk, Storage,
+};
 use index::Index;
 use log::Log;
 use owner::Owners;
@@ -40,7 +42,6 @@ use pinned::Snapshots;
 use queue::{Change, CommitQueue};
 use std::{
     collections::HashMap,
-    fs::File,
     path::Path,
     sync::{
         Arc, PoisonError, RwLock, RwLockReadGuard,
@@ -230,7 +231,7 @@ struct Inner {
     /// Set when it is no longer known which writes are durable; from then on the store only reads.
     failed: Arc<AtomicBool>,
     /// Held for its lock on the store's directory.
-    _lock: Option<File>,
+    _lock: Option<FileLock>,
 }
 
 impl Store {

@@ -14,7 +14,7 @@ use super::{
     swap,
     table::{Content, Table},
 };
-use ciphermill_storage::{self as storage, FormatError, Storage, Superblock, TableError};
+use ciphermill_storage::{self as storage, FileLock, FormatError, Storage, Superblock, TableError};
 use std::{
     fs::File,
     path::Path,
@@ -100,7 +100,7 @@ impl Store {
 }
 
 /// Makes the directory of a store if it does not exist, locks it, and opens the files in it.
-fn files_of(path: &Path) -> Result<(StoreFiles, File), StoreError> {
+fn files_of(path: &Path) -> Result<(StoreFiles, FileLock), StoreError> {
     let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
     // The directory of an existing store has its entry already.
     match path.join("data").exists() {
@@ -129,7 +129,7 @@ impl Store {
     /// The store, and its swap area. A new store gets the identity `id`, or a fresh one.
     pub(crate) fn open_files(
         files: StoreFiles,
-        lock: Option<File>,
+        lock: Option<FileLock>,
         id: Option<[u8; 16]>,
     ) -> Result<(Self, Arc<dyn Storage>), StoreError> {
         let failed = Arc::new(AtomicBool::new(false));
@@ -202,14 +202,14 @@ impl Store {
     }
 }
 
-fn lock_directory(path: &Path) -> Result<File, StoreError> {
+fn lock_directory(path: &Path) -> Result<FileLock, StoreError> {
     let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
     let lock = storage::lock_file(&path.join("lock")).map_err(refused)?;
     lock.ok_or_else(|| StoreError::AlreadyOpen { path: path.to_owned() })
 }
 
 /// Locks an existing store; the directory is not changed.
-fn lock_unchanged(path: &Path) -> Result<File, StoreError> {
+fn lock_unchanged(path: &Path) -> Result<FileLock, StoreError> {
     let refused = |source| StoreError::Directory { path: path.to_owned(), source: Arc::new(source) };
     let lock = storage::lock_existing_file(&path.join("lock")).map_err(refused)?;
     lock.ok_or_else(|| StoreError::AlreadyOpen { path: path.to_owned() })
