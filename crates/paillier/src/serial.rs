@@ -47,6 +47,8 @@ const INSECURE: u8 = 2;
 const KEY_HEAD: u64 = 8;
 /// Bytes of a vector before its elements.
 const VECTOR_HEAD: u64 = 24;
+/// Most bytes of a sealed vector of ciphertexts.
+pub(crate) const MAX_VECTOR_LEN: u64 = 64 + VECTOR_HEAD + MAX_ELEMENTS * KeyBits::MAX as u64 / 4;
 /// Most bytes of a key: n, or p and q, and h_s.
 const MAX_KEY_LEN: u64 = KEY_HEAD + KeyBits::MAX as u64 * 3 / 8;
 

@@ -1,9 +1,12 @@
 //! Stored objects: written objects are read again, and have one encoding.
 
-use crate::support::{INSECURE, key, keys_on_paths, rng};
+use crate::support::{INSECURE, key, keys_on_paths, other_key, rng};
+use ciphermill_paillier::fixed_point::{FIXED_POINT_VECTOR, FIXED_POINT_VERSION, FixedPointVector};
+use ciphermill_paillier::packing::{PACKED_VECTOR, PACKED_VERSION, PackedCiphertextVector, Packing};
 use ciphermill_paillier::serial::{CIPHERTEXT_VECTOR, PLAINTEXT_VECTOR, PUBLIC_KEY, SECRET_KEY};
 use ciphermill_paillier::{CiphertextVector, PlaintextVector, PublicKey, SecretKey};
-use ciphermill_wire::{HEADER_LEN, Header, OVERHEAD};
+use ciphermill_wire::{HEADER_LEN, Header, Kind, OVERHEAD, seal};
+use num_bigint::BigUint;
 use proptest::prelude::*;
 
 #[test]
@@ -83,4 +86,59 @@ proptest! {
         // Bytes do not depend on the path.
         prop_assert!(all.iter().all(|bytes| *bytes == all[0]));
     }
+}
+
+/// A vector of 512-bit ciphertexts of 1 and −2.
+fn two_ciphertexts() -> CiphertextVector {
+    let key = key(512);
+    let m = PlaintextVector::from_i64(key.public_key(), &[1, -2]);
+    key.encrypt(&m, key.public_key().default_blinding(), &mut rng(3)).expect("two small integers")
+}
+
+#[test]
+fn encrypted_numbers_and_packed_values_come_back() {
+    let (key, ciphertexts) = (key(512), two_ciphertexts());
+    for (fraction_bits, bound) in [(0u32, BigUint::from(2u32)), (16, BigUint::from(1u32) << 300), (4096, 0u32.into())] {
+        let numbers = FixedPointVector::from_parts(ciphertexts.clone(), fraction_bits, bound).expect("within limits");
+        let bytes = numbers.to_bytes().expect("few");
+        assert_eq!(Header::decode(&bytes).expect("a header").kind, Kind(0x0408));
+        assert_eq!(FixedPointVector::from_bytes(key.public_key(), &bytes).expect("whole"), numbers);
+        assert!(FixedPointVector::from_bytes(other_key().public_key(), &bytes).is_err(), "another key");
+    }
+    let packing = Packing::new(8, 24, 3).expect("a layout");
+    for (len, bound) in [(4, 127), (6, 1 << 20)] {
+        let packed =
+            PackedCiphertextVector::from_parts(ciphertexts.clone(), packing, len, bound).expect("within limits");
+        let bytes = packed.to_bytes().expect("few");
+        assert_eq!(Header::decode(&bytes).expect("a header").kind, Kind(0x0409));
+        assert_eq!(PackedCiphertextVector::from_bytes(key.public_key(), &bytes).expect("whole"), packed);
+        assert!(PackedCiphertextVector::from_bytes(other_key().public_key(), &bytes).is_err(), "another key");
+    }
+}
+
+/// Heads that no writer makes, before good ciphertexts.
+#[test]
+fn hostile_heads_of_numbers_and_packed_values_are_refused() {
+    let (public, ciphertexts) = (key(512).public_key(), two_ciphertexts().to_bytes().expect("few"));
+    let numbers = |head: &[u8]| {
+        let bytes = seal(FIXED_POINT_VECTOR, FIXED_POINT_VERSION, &[head, &ciphertexts].concat());
+        FixedPointVector::from_bytes(public, &bytes).expect_err("no writer makes it").to_string()
+    };
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    assert!(numbers(&words(&[4097, 0])).contains("4097 fraction bits"));
+    assert!(numbers(&words(&[0, 513])).contains("longer than any key"));
+    assert!(numbers(&[words(&[0, 2]), vec![1, 0]].concat()).contains("zero byte"));
+    assert!(numbers(&[words(&[0, 64]), vec![0xff; 64]].concat()).contains("the key's limit"));
+    assert!(numbers(&words(&[0])).contains("bound") || numbers(&words(&[0])).contains("starts with"));
+    let packed = |head: &[u32]| {
+        let bytes = seal(PACKED_VECTOR, PACKED_VERSION, &[words(head), ciphertexts.clone()].concat());
+        PackedCiphertextVector::from_bytes(public, &bytes).expect_err("no writer makes it").to_string()
+    };
+    assert!(packed(&[1, 8, 3, 0, 4, 0, 127, 0, 0, 0]).contains("1 value bits"));
+    assert!(packed(&[8, 8, 0, 0, 4, 0, 127, 0, 0, 0]).contains("0 slots"));
+    assert!(packed(&[8, 8, 3, 1, 4, 0, 127, 0, 0, 0]).contains("must be 0"));
+    assert!(packed(&[8, 8, 3, 0, 7, 0, 127, 0, 0, 0]).contains("take 3 ciphertexts"));
+    assert!(packed(&[8, 8, 3, 0, u32::MAX, u32::MAX, 127, 0, 0, 0]).contains("2 were given"));
+    assert!(packed(&[8, 8, 3, 0, 4, 0, 0, 0, 0, 1]).contains("guard bits"));
+    assert!(packed(&[8, 8, 300, 0, 4, 0, 127, 0, 0, 0]).contains("has room for"));
 }

@@ -82,6 +82,8 @@ pub const fn words(kind: u16) -> &'static str {
         0x0405 => "a stream of Paillier requests",
         0x0406 => "a stream of Paillier responses",
         0x0407 => "Paillier weights",
+        0x0408 => "a vector of numbers encrypted with Paillier",
+        0x0409 => "a vector of packed values encrypted with Paillier",
         _ => "a kind that this build does not know",
     }
 }

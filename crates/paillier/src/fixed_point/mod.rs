@@ -12,12 +12,14 @@ mod error;
 mod format;
 mod number;
 mod plaintext;
+mod serial;
 mod vector;
 
 pub use error::FixedPointError;
 pub use format::{FixedPoint, Rounding};
 pub use number::Number;
 pub use plaintext::FixedPointPlaintext;
+pub use serial::{FIXED_POINT_VECTOR, FIXED_POINT_VERSION};
 pub use vector::FixedPointVector;
 
 /// Bits before the binary point of a format at most.

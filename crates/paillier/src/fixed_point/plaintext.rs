@@ -11,7 +11,7 @@ use crate::ciphertext::CiphertextVector;
 use crate::error::PaillierError;
 use crate::integers;
 use crate::keys::PublicKey;
-use crate::plaintext::PlaintextVector;
+use crate::plaintext::{PlaintextVector, check_bounds};
 
 /// Numbers encoded in a [`FixedPoint`] format, for any key that has room for them. Wiped when dropped.
 ///
@@ -133,6 +133,29 @@ impl FixedPointPlaintext {
         let bound = check_limit(key, self.bound())?;
         let ciphertexts = encrypt(&self.plaintexts(key, 0)?)?;
         FixedPointVector::from_parts(ciphertexts, self.fraction_bits(), bound)
+    }
+
+    /// The numbers at the given (public) places.
+    ///
+    /// # Errors
+    /// [`PaillierError::OutOfBounds`].
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// use ciphermill_paillier::fixed_point::{FixedPoint, FixedPointPlaintext};
+    ///
+    /// let plain = FixedPointPlaintext::from_f64(FixedPoint::new(4, 1)?, &[0.5, 7.0])?;
+    /// assert_eq!(plain.gather(&[1, 1, 0])?.to_numbers()[2].to_f64(), Some(0.5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn gather(&self, places: &[usize]) -> Result<Self, FixedPointError> {
+        let mut rows = IntegerBatch::zeros(places.len(), self.rows.limbs());
+        for (index, &place) in places.iter().enumerate() {
+            check_bounds(&(place..place.saturating_add(1)), self.len())?;
+            rows.row_mut(index).copy_from_slice(self.rows.row(place));
+        }
+        Ok(Self { format: self.format, rows })
     }
 
     /// The plaintexts of a key, times 2^shift; the caller has checked that there is room for them.

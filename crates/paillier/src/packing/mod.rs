@@ -6,10 +6,12 @@
 
 mod error;
 mod layout;
+mod serial;
 mod vector;
 
 pub use error::PackingError;
 pub use layout::Packing;
+pub use serial::{PACKED_VECTOR, PACKED_VERSION};
 pub use vector::{PackedCiphertextVector, PackedPlaintext};
 
 /// Bits of a value at most, its sign included.

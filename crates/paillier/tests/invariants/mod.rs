@@ -1,12 +1,15 @@
 //! Invariants of every input. The fuzz targets and the corpus replay run exactly these functions.
 #![allow(dead_code, unreachable_pub, reason = "each fuzz target includes this file too, and runs one of the functions")]
 
+use std::error::Error;
 use std::sync::LazyLock;
 
 use ciphermill_bigint::TrustedEngine;
+use ciphermill_paillier::fixed_point::{FIXED_POINT_VECTOR, FIXED_POINT_VERSION, FixedPointVector};
 use ciphermill_paillier::host::{Host, HostConfig, Limits, REQUEST, RESPONSE, Request, Response, STREAM_VERSION};
+use ciphermill_paillier::packing::{PACKED_VECTOR, PACKED_VERSION, PackedCiphertextVector};
 use ciphermill_paillier::weights::{PublicWeights, WEIGHTS, WEIGHTS_VERSION};
-use ciphermill_paillier::{CiphertextVector, PaillierError, PlaintextVector, PublicKey, SecretKey, SizePolicy, serial};
+use ciphermill_paillier::{CiphertextVector, PlaintextVector, PublicKey, SecretKey, SizePolicy, serial};
 use ciphermill_wire::{Kind, seal};
 
 const POLICY: SizePolicy = SizePolicy::InsecureBench;
@@ -18,19 +21,21 @@ static KEY: LazyLock<PublicKey> = LazyLock::new(|| {
 });
 
 /// Reads an object and writes it again.
-type Reader = fn(&[u8]) -> Result<Vec<u8>, PaillierError>;
+type Reader = fn(&[u8]) -> Result<Vec<u8>, Box<dyn Error>>;
 
 /// Every reader, its kind and version.
-const READERS: [(Kind, u16, Reader); 5] = [
+const READERS: [(Kind, u16, Reader); 7] = [
     (serial::PUBLIC_KEY, serial::BODY_VERSION, |b| Ok(PublicKey::from_bytes(b, POLICY)?.to_bytes())),
     (serial::SECRET_KEY, serial::BODY_VERSION, |b| {
         Ok(SecretKey::from_secret_key_bytes(b, POLICY)?.to_secret_key_bytes().to_vec())
     }),
-    (serial::CIPHERTEXT_VECTOR, serial::BODY_VERSION, |b| CiphertextVector::from_bytes(&KEY, b)?.to_bytes()),
+    (serial::CIPHERTEXT_VECTOR, serial::BODY_VERSION, |b| Ok(CiphertextVector::from_bytes(&KEY, b)?.to_bytes()?)),
     (serial::PLAINTEXT_VECTOR, serial::BODY_VERSION, |b| {
         Ok(PlaintextVector::from_plaintext_bytes(&KEY, b)?.to_plaintext_bytes()?.to_vec())
     }),
     (WEIGHTS, WEIGHTS_VERSION, |b| Ok(PublicWeights::from_bytes(b)?.to_bytes())),
+    (FIXED_POINT_VECTOR, FIXED_POINT_VERSION, |b| Ok(FixedPointVector::from_bytes(&KEY, b)?.to_bytes()?)),
+    (PACKED_VECTOR, PACKED_VERSION, |b| Ok(PackedCiphertextVector::from_bytes(&KEY, b)?.to_bytes()?)),
 ];
 
 /// Bytes as every object, and as the body of every object behind a good checksum; returns whether they are one.
