@@ -59,11 +59,18 @@ pub fn secret_key(path: &Path, plan: &Plan) -> Result<SecretKey, ClientError> {
     let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
     let decode = |bytes: &[u8]| SecretKey::from_secret_key_bytes(bytes, policy, Isa::current());
     let key = files::decode_secret(path, MAX_SMALL_BYTES, decode)?;
-    let (given, expected) = (key.context().parameters().id().0, plan.context().parameters().id().0);
-    if given != expected {
-        return Err(BfvError::WrongParameters { what: "the secret key", given, expected }.into());
-    }
+    require_parameters(&key, plan)?;
     Ok(key)
+}
+
+/// An error unless the key is of the plan's parameter set.
+fn require_parameters(key: &SecretKey, plan: &Plan) -> Result<(), ClientError> {
+    let (given, expected) = (key.context().parameters().id().0, plan.context().parameters().id().0);
+    if given == expected {
+        Ok(())
+    } else {
+        Err(BfvError::WrongParameters { what: "the secret key", given, expected }.into())
+    }
 }
 
 /// Reads a public key of the plan's parameter set.
@@ -178,6 +185,49 @@ pub fn product(path: &Path, plan: &Arc<Plan>) -> Result<EncryptedProduct, Client
     files::decode(path, MAX_CIPHERTEXT_BYTES, |bytes| EncryptedProduct::from_bytes(plan, bytes))
 }
 
+/// The keys of one client of a plan, in memory.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_hmvp.txt")]
+/// let keys = hmvp::KeySet::generate(&plan)?;
+/// assert_eq!(keys.galois.tag(), keys.secret.tag());
+/// // The other keys can be made again from the secret key.
+/// let again = hmvp::KeySet::of(&plan, keys.secret)?;
+/// assert_eq!(again.galois.tag(), keys.galois.tag());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct KeySet {
+    /// The secret key.
+    pub secret: Arc<SecretKey>,
+    /// The public key.
+    pub public: Arc<PublicKey>,
+    /// The Galois keys that the plan lists.
+    pub galois: Arc<GaloisKeys>,
+}
+
+impl KeySet {
+    /// New keys.
+    ///
+    /// # Errors
+    /// [`ClientError::Bfv`] if the operating system returns no random bytes.
+    pub fn generate(plan: &Plan) -> Result<Self, ClientError> {
+        Self::of(plan, Arc::new(SecretKey::generate(plan.context(), &SecretSeed::from_os()?)))
+    }
+
+    /// A secret key, and new public keys of its key set.
+    ///
+    /// # Errors
+    /// [`ClientError::Bfv`] if the key is of another parameter set, or the operating system returns no random bytes.
+    pub fn of(plan: &Plan, secret: Arc<SecretKey>) -> Result<Self, ClientError> {
+        require_parameters(&secret, plan)?;
+        let public = Arc::new(PublicKey::generate(&secret)?);
+        let galois = Arc::new(GaloisKeys::generate(&secret, &plan.galois_requests())?);
+        Ok(Self { secret, public, galois })
+    }
+}
+
 /// The paths of a key set.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyPaths<'a> {
@@ -193,7 +243,7 @@ pub struct KeyPaths<'a> {
 #[derive(Debug)]
 pub struct GeneratedKeys {
     /// The secret key.
-    pub secret: SecretKey,
+    pub secret: Arc<SecretKey>,
     /// The number of Galois elements that have a key.
     pub galois_elements: usize,
     /// The files that were written.
@@ -220,12 +270,11 @@ pub fn generate_keys(plan: &Plan, paths: KeyPaths<'_>, overwrite: bool) -> Resul
     let mut set = KeyFiles::new(overwrite);
     set.secret(named[0].0, paths.secret)?;
     set.public(named[1].0, paths.galois)?;
-    let secret = SecretKey::generate(context, &SecretSeed::from_os()?);
-    let galois = GaloisKeys::generate(&secret, &plan.galois_requests())?;
+    let KeySet { secret, public, galois } = KeySet::generate(plan)?;
     set.file(0).write_secret(&secret.to_secret_key_bytes())?;
     set.file(1).fill(|out| galois.write(context, out).map(drop))?;
     if let Some(path) = paths.public {
-        let bytes = PublicKey::generate(&secret)?.to_bytes();
+        let bytes = public.to_bytes();
         set.public(named[2].0, path)?.fill(|out| out.write_all(&bytes))?;
     }
     Ok(GeneratedKeys { secret, galois_elements: galois.elements().len(), files: set.commit()? })

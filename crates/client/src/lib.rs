@@ -25,6 +25,7 @@ mod error;
 pub mod files;
 pub mod hmvp;
 pub mod key_files;
+mod kind;
 pub mod numbers;
 pub mod paillier;
 pub mod process;
@@ -37,3 +38,4 @@ pub mod tfhe;
 pub mod words;
 
 pub use error::{AddressError, AddressProblem, ClientError, needs_opt_in};
+pub use kind::{ErrorKind, kind};

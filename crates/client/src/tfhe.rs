@@ -3,11 +3,13 @@
 //! Some examples share a hidden start: the `key` of a test set that is not secure, with the `policy` that accepts it, and
 //! an `encoding` of two bits.
 
+use std::io::Write;
 use std::path::Path;
 
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_tfhe::{
-    Ciphertext, ClientKey, Encoding, KeyForm, KeyKind, KeySeeds, ParameterSet, SecurityPolicy, TestVector, TfheError,
+    Ciphertext, ClientKey, Encoding, KeyForm, KeyKind, KeyPart, KeyPartId, KeySeeds, ParameterSet, SecurityPolicy,
+    TestVector,
 };
 
 use crate::error::ClientError;
@@ -99,31 +101,95 @@ pub fn generate_keys(
     }
     // One byte per key bit is eight times the real need.
     let mut sizes = vec![(secret, parameters.big_lwe_dimension().0 as u64 + SECRET_KEY_OVERHEAD)];
-    let kinds = [KeyKind::Bootstrap, KeyKind::Keyswitch, KeyKind::Conversion];
-    sizes.extend(named[1..].iter().zip(kinds).map(|((_, path), kind)| (*path, parameters.sealed_key_len(kind, form))));
+    let public = named[1..].iter().zip(kinds(parameters));
+    sizes.extend(public.map(|((_, path), kind)| (*path, parameters.sealed_key_len(kind, form))));
     files::require_space(&sizes)?;
     let client = ClientKey::generate(parameters, &SecretSeed::from_os()?);
     set.file(0).write_secret(&client.to_secret_key_bytes())?;
-    let seeds = KeySeeds::from_os()?;
-    set.file(1).fill(|out| -> Result<(), TfheError> {
-        client.write_bootstrap_key(form, seeds, out, &mut |done, all| progress(KeyKind::Bootstrap, done, all))?;
-        Ok(())
-    })?;
-    progress(KeyKind::Keyswitch, 0, 0);
-    let seeds = KeySeeds::from_os()?;
-    set.file(2).fill(|out| -> Result<(), TfheError> {
-        client.write_keyswitch_key(form, seeds, out)?;
-        Ok(())
-    })?;
-    if parameters.word.is_some() {
-        progress(KeyKind::Conversion, 0, 0);
-        let seeds = KeySeeds::from_os()?;
-        set.file(3).fill(|out| -> Result<(), TfheError> {
-            client.write_conversion_key(form, seeds, out)?;
-            Ok(())
-        })?;
+    for (place, kind) in kinds(parameters).enumerate() {
+        set.file(place + 1).fill(|out| write_key(&client, kind, form, out, progress))?;
     }
     Ok((client, set.commit()?))
+}
+
+/// The public keys of a set, in the order of their files.
+fn kinds(parameters: &ParameterSet) -> impl Iterator<Item = KeyKind> + use<> {
+    let conversion = parameters.word.map(|_| KeyKind::Conversion);
+    [KeyKind::Bootstrap, KeyKind::Keyswitch].into_iter().chain(conversion)
+}
+
+/// Generates one public key into `out`.
+fn write_key(
+    client: &ClientKey,
+    kind: KeyKind,
+    form: KeyForm,
+    out: impl Write,
+    progress: &dyn Fn(KeyKind, u64, u64),
+) -> Result<(), ClientError> {
+    progress(kind, 0, 0);
+    let seeds = KeySeeds::from_os()?;
+    match kind {
+        KeyKind::Bootstrap => {
+            client.write_bootstrap_key(form, seeds, out, &mut |done, all| progress(kind, done, all))?;
+        }
+        KeyKind::Keyswitch => drop(client.write_keyswitch_key(form, seeds, out)?),
+        KeyKind::Conversion => drop(client.write_conversion_key(form, seeds, out)?),
+    }
+    Ok(())
+}
+
+/// The public keys of a server, sealed, in memory.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_tfhe.txt")]
+/// use ciphermill_tfhe::{Backend, CpuEngine, KeyForm, TfheEngine};
+///
+/// let keys = tfhe::SealedKeys::generate(&key, KeyForm::Seeded, &|_, _, _| {})?;
+/// let server = CpuEngine::new(Backend::Fft).prepare(keys.parts(), policy, &mut |_, _| {})?;
+/// assert_eq!(server.tag(), key.tag());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedKeys {
+    /// The bootstrapping key.
+    pub bootstrapping: Vec<u8>,
+    /// The key-switching key.
+    pub keyswitching: Vec<u8>,
+    /// The conversion key, of a set with words.
+    pub conversion: Option<Vec<u8>>,
+}
+
+impl SealedKeys {
+    /// New public keys of a client; `progress` is as in [`generate_keys`].
+    ///
+    /// # Errors
+    /// [`ClientError::Tfhe`] if the operating system returns no random bytes.
+    pub fn generate(
+        client: &ClientKey,
+        form: KeyForm,
+        progress: &dyn Fn(KeyKind, u64, u64),
+    ) -> Result<Self, ClientError> {
+        let parameters = client.parameters();
+        let sealed = |kind| {
+            let mut bytes = Vec::with_capacity(parameters.sealed_key_len(kind, form) as usize);
+            write_key(client, kind, form, &mut bytes, progress)?;
+            Ok::<_, ClientError>(bytes)
+        };
+        Ok(Self {
+            bootstrapping: sealed(KeyKind::Bootstrap)?,
+            keyswitching: sealed(KeyKind::Keyswitch)?,
+            conversion: parameters.word.map(|_| sealed(KeyKind::Conversion)).transpose()?,
+        })
+    }
+
+    /// The keys as an engine receives them.
+    #[must_use]
+    pub fn parts(&self) -> Vec<KeyPart<'_>> {
+        let mut parts = vec![KeyPart::bootstrap(&self.bootstrapping), KeyPart::keyswitch(&self.keyswitching)];
+        parts.extend(self.conversion.as_deref().map(|sealed| KeyPart::new(KeyPartId::CONVERSION, sealed)));
+        parts
+    }
 }
 
 /// Reads the secret keys.

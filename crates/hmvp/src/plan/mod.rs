@@ -111,6 +111,11 @@ impl Plan {
         explain::explain(&self.terms)
     }
 
+    /// Estimated microseconds of a product on one thread. The constants of the estimate are those of one machine.
+    pub fn estimated_us(&self) -> f64 {
+        cost::product_us(self.choice(), self.algorithm())
+    }
+
     /// The layout of vectors, matrices and products in ciphertexts.
     pub fn layout(&self) -> PlanLayout<'_> {
         self.algorithm().layout()

@@ -36,9 +36,9 @@ def main() -> None:
     for bits in ((16, 16), (16, 8), (8, 16), (24, 12)):
         cases.append({"rows": 1024, "cols": 256, "matrix_bits": bits[0], "vector_bits": bits[1], "seed": 100})
     for rows, cols in paper:
-        for matrix, vector in ((-128, -128), (-128, 127), (127, 127)):
+        for entry, other in ((-128, -128), (-128, 127), (127, 127)):
             cases.append(
-                {"rows": rows, "cols": cols, "matrix_bits": 8, "vector_bits": 8, "matrix": matrix, "vector": vector}
+                {"rows": rows, "cols": cols, "matrix_bits": 8, "vector_bits": 8, "matrix": entry, "vector": other}
             )
     for case in cases:
         rows, cols = case["rows"], case["cols"]
