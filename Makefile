@@ -27,7 +27,7 @@ export FRESH_COMMANDS ?= make demo; make test
 # make fresh FRESH_USERS=…     root, builder (a plain user), or both
 export FRESH_USERS ?= root builder
 
-.PHONY: help demo test arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz miri mutants sbom fresh setup fmt clean
+.PHONY: help demo test python wheel arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz miri mutants sbom fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +39,12 @@ demo: ## build the release binary and run `ciphermill demo` (DEMO_ARGS=…)
 
 test: ## everything that must hold: format, lints, licences, tests, documentation
 	@scripts/test.sh
+
+python: ## build the Python package and install it into .venv
+	@scripts/python.sh install
+
+wheel: ## write a wheel into target/wheels and prove it in bare environments of Python 3.11 to 3.13
+	@scripts/python.sh wheel
 
 bench: ## compare with peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier)
 	@scripts/bench.sh

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs what a target needs and is missing; does nothing, quickly, when all is there.
 #   setup.sh build   a linker for cargo
-#   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), ruff, mypy and phe (into .venv)
+#   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), and ruff, mypy, phe, maturin and pytest (into .venv)
 #   setup.sh guest   QEMU, and the Linux guest that drives the NVMe target (into .tools/guest, from Debian's packages); part of test
 #   setup.sh riscv   Debian's binutils and GCC for RISC-V, and QEMU's user mode; part of test
 #   setup.sh hw      a C++ compiler, and Verilator, Verible, Yosys and a solver (into .tools/hw); part of test
 #   setup.sh hw-waves  also what waveforms are written and read with: lz4, zlib, pywellen (into .tools/hw-synthesis)
 #   setup.sh hw-full   also, in the same place, Yosys and nextpnr; OpenSTA and the OSU cell library
-#   setup.sh python  .venv alone: what compares with other libraries in a Python process
+#   setup.sh python  a toolchain, and .venv: builds the Python package, compares with other libraries in a Python process
 #   setup.sh plots   a toolchain, and matplotlib (into .tools/plots): what `make arch` draws with
 #   setup.sh sbom    a toolchain, and cyclonedx-python-lib (into .tools/sbom): what `make sbom` writes with; part of test
 #   setup.sh bench   also what the peers for big integers need: GMP, OpenSSL, and PyPI's phe and crypto_mb (into bench/.venv)
@@ -230,6 +230,7 @@ case "${1:-}" in
         need_guest
         ;;
     python)
+        want_build
         want_python scripts/python-tools.txt .venv
         install_lacking
         need_python_tools

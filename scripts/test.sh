@@ -68,6 +68,7 @@ check "clippy with the engine rtl" cargo clippy --locked --workspace --features 
 check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}"
 check "hardware" scripts/hw.sh checks
 check "tests" tests
+check "Python package" scripts/python.sh test
 # The whole workspace is selected, so that dependencies have the features of the run above and are not built again.
 check "the command without the engine rtl" cargo test --locked --workspace --test rtl
 for isa in ${ISA_PASSES:-}; do

@@ -1,0 +1,87 @@
+//! The two-party form: shares of a vector, masked products.
+
+use std::sync::Arc;
+
+use ciphermill_hmvp::two_party::{self, Assessment, Guarantee, MaskOptions, Response};
+use ciphermill_hmvp::{EncryptedProduct as Product, Plan};
+use ciphermill_lattice::Csprng;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use zeroize::Zeroizing;
+
+use super::VECTOR_US;
+use super::classes::{BfvPublicKey, MaskedProduct, MatVecPlan};
+use super::pickle::{Reduced, reduced};
+use crate::errors::Failure;
+use crate::run::run;
+
+#[pymethods]
+impl MaskedProduct {
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.response.to_bytes())
+    }
+
+    #[staticmethod]
+    fn from_bytes(plan: &MatVecPlan, data: &[u8]) -> Result<Self, Failure> {
+        Ok(Self { response: Arc::new(Response::from_bytes(&plan.plan, data)?) })
+    }
+
+    /// Bytes as sent.
+    #[getter]
+    fn nbytes(&self) -> u64 {
+        self.response.sealed_len()
+    }
+
+    #[getter]
+    fn tag(&self) -> String {
+        self.response.tag().to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<MaskedProduct of {} bytes, key set {}>", self.nbytes(), self.tag())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let this = slf.get();
+        reduced(slf.as_any(), this.response.plan(), this.to_bytes(slf.py()))
+    }
+}
+
+/// Masks a product, and re-randomises and floods it as far as its plan has room. Returns the masked product and the mask's
+/// share, which the owner of the matrix keeps.
+pub(super) fn mask<'py>(
+    py: Python<'py>,
+    product: &Arc<Product>,
+    public: &BfvPublicKey,
+) -> Result<(MaskedProduct, Bound<'py, PyArray1<u64>>), Failure> {
+    let (product, public) = (product.clone(), public.key.clone());
+    let (response, share) = run(py, 4.0 * VECTOR_US, move |_| {
+        let options = MaskOptions::strongest(product.plan());
+        Ok(two_party::mask(&product, &options, Some(&public), &mut Csprng::from_os()?)?)
+    })?;
+    Ok((MaskedProduct { response: Arc::new(response) }, PyArray1::from_vec(py, share)))
+}
+
+/// log2 of the failure probability of a masked product, the guarantee in words, and −log2 of the statistical distance if the
+/// matrix is hidden.
+pub(super) fn assess(plan: &Plan) -> Result<(f64, String, Option<f64>), Failure> {
+    let Assessment { log2_failure, guarantee, .. } = two_party::assess(plan, &MaskOptions::strongest(plan))?;
+    let bits = match guarantee {
+        Guarantee::Hidden { statistical_bits } => Some(statistical_bits),
+        _ => None,
+    };
+    Ok((log2_failure, guarantee.to_string(), bits))
+}
+
+/// The integers of two shares modulo t.
+#[pyfunction]
+pub(crate) fn reconstruct<'py>(
+    py: Python<'py>,
+    first: PyReadonlyArray1<'_, u64>,
+    second: PyReadonlyArray1<'_, u64>,
+    modulus: u64,
+) -> Result<Bound<'py, PyAny>, Failure> {
+    let [first, second] = [first, second].map(|share| Zeroizing::new(share.as_array().to_vec()));
+    Ok(crate::arrays::vector(py, two_party::reconstruct([&first, &second], modulus)?))
+}

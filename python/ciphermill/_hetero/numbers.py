@@ -1,0 +1,76 @@
+"""Fixed-point numbers: columns with a power of two each, vectors with one power of two.
+
+All products of such numbers are exact integers, so that every back end computes the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ciphermill.errors import RangeError
+
+#: Bits of an entry of the data, with sign.
+DATA_BITS = 16
+
+#: Bits of an entry of the common vector d = d_A + d_B, with sign; each half has one bit less.
+VECTOR_BITS = 20
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of one party: entry (i, j) is `integers[i, j]` · 2^-`exponents[j]`."""
+
+    integers: npt.NDArray[np.int16]
+    exponents: npt.NDArray[np.int64]
+
+    @staticmethod
+    def encode(values: Floats) -> Columns:
+        """The nearest numbers of 16 bits, with the greatest exponent that each column allows."""
+        greatest = np.abs(values).max(axis=0, initial=0.0)
+        # frexp: greatest < 2^power, so that entries stay below 2^15 in magnitude; rounding up to 2^15 is clipped.
+        _, power = np.frexp(greatest)
+        exponents = np.where(greatest > 0, DATA_BITS - 1 - power.astype(np.int64), 0)
+        scaled = np.rint(np.ldexp(values, exponents))
+        limit = (1 << (DATA_BITS - 1)) - 1
+        return Columns(np.clip(scaled, -limit, limit).astype(np.int16), exponents)
+
+    @property
+    def samples(self) -> int:
+        """The number of rows."""
+        return int(self.integers.shape[0])
+
+    @property
+    def features(self) -> int:
+        """The number of columns."""
+        return int(self.integers.shape[1])
+
+    def unscale(self, sums: Integers, exponent: int) -> Floats:
+        """Sums of entries times multiples of 2^-`exponent`, as numbers."""
+        return np.ldexp(sums.astype(np.float64), -(self.exponents + exponent))
+
+
+def exponent_of(values: Floats) -> int:
+    """The greatest exponent e with which |v|·2^e stays below 2^18: the scale of one half of d."""
+    greatest = float(np.abs(values).max(initial=0.0))
+    if greatest == 0.0:
+        return 1074
+    return VECTOR_BITS - 2 - math.frexp(greatest)[1]
+
+
+def encode_half(values: Floats, exponent: int) -> Integers:
+    """The nearest multiples of 2^-`exponent`."""
+    limit = 1 << (VECTOR_BITS - 2)
+    scaled = np.rint(np.ldexp(values, exponent)).astype(np.int64)
+    if scaled.size and int(np.abs(scaled).max()) > limit:
+        raise RangeError(
+            f"a half of the common vector needs more than {VECTOR_BITS - 1} bits at the exponent {exponent}; the exponent "
+            "must be the smaller one of both parties"
+        )
+    return scaled

@@ -1,0 +1,106 @@
+"""The report of a training: times, bytes, the guarantee and the leaks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Report:
+    """The costs of a training and the facts that the parties learn."""
+
+    backend: str
+    samples: int
+    #: Features by party.
+    features: dict[str, int]
+    #: Products of both parties' matrices.
+    products: int = 0
+    #: Seconds by step.
+    seconds: dict[str, float] = field(default_factory=dict)
+    #: Bytes by sender, receiver and kind of message.
+    bytes: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    #: By party: what masks and floods hide of its matrix.
+    guarantees: dict[str, str] = field(default_factory=dict)
+    #: The relative norm of the gradient after each iteration.
+    residuals: list[float] = field(default_factory=list)
+    #: The objective, loss and penalty, before the first and after each iteration; it follows from the solver's scalars.
+    losses: list[float] = field(default_factory=list)
+    #: Whether the solver reached the tolerance.
+    converged: bool = False
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Add the time of a block to a step."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def sent(self, sender: str, receiver: str, kind: str, count: int) -> None:
+        """Count a message."""
+        key = (sender, receiver, kind)
+        self.bytes[key] = self.bytes.get(key, 0) + count
+
+    @property
+    def equations(self) -> dict[str, tuple[int, int]]:
+        """By party: the equations in the entries of d that its gradients are, all products together, and the samples.
+
+        A party with as many equations as samples can solve for d, and the first d holds the labels. This count is a heuristic,
+        not a proof.
+        """
+        return {party: (count * self.products, self.samples) for party, count in self.features.items()}
+
+    @property
+    def leaks(self) -> list[str]:
+        """The facts that each party learns beyond its own data."""
+        if self.backend == "plain":
+            return ["everything: the back end `plain` computes in one process, in clear"]
+        guest, host = self.features
+        return [
+            f"{guest} and {host}: their own gradients X_Pᵀd, one equation in d for each feature and product",
+            f"{guest} and {host}: the scalars of conjugate gradients, two for each product, and the scale of d",
+            f"{host}: its own weights, which depend on the labels",
+            f"{guest}: predictions show it {host}'s part of the scores",
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """All facts, for JSON."""
+        return {
+            "backend": self.backend,
+            "samples": self.samples,
+            "features": self.features,
+            "products": self.products,
+            "seconds": self.seconds,
+            "bytes": [
+                {"from": sender, "to": receiver, "kind": kind, "bytes": count}
+                for (sender, receiver, kind), count in self.bytes.items()
+            ],
+            "guarantees": self.guarantees,
+            "equations": {party: list(count) for party, count in self.equations.items()},
+            "leaks": self.leaks,
+            "residuals": self.residuals,
+            "losses": self.losses,
+            "converged": self.converged,
+        }
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the residuals by iteration and the seconds by step. Needs the extra `plot`."""
+        from ciphermill._hetero.plots import draw
+
+        return draw(self, axes)
+
+    def __str__(self) -> str:
+        lines = [f"{'back end':<16}{self.backend}", f"{'products':<16}{self.products}"]
+        lines += [f"{step:<16}{seconds * 1e3:.1f} ms" for step, seconds in self.seconds.items()]
+        lines += [
+            f"{sender + ' → ' + receiver:<16}{count} B of {kind}"
+            for (sender, receiver, kind), count in self.bytes.items()
+        ]
+        lines += [f"{'hidden of ' + party:<16}{words}" for party, words in self.guarantees.items()]
+        lines += [f"{'leak':<16}{leak}" for leak in self.leaks]
+        return "\n".join(lines)

@@ -1,0 +1,609 @@
+"""The extension module. Import its classes from `ciphermill`."""
+
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, SupportsIndex, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ciphermill._plans import Explanation
+
+__all__ = [
+    "BfvPublicKey",
+    "BfvSecretKey",
+    "DeviceHandle",
+    "EncryptedProduct",
+    "EncryptedVector",
+    "EvaluationKeys",
+    "MaskedProduct",
+    "MatVecClient",
+    "MatVecPlan",
+    "MatVecServer",
+    "PaillierPacked",
+    "PaillierPacking",
+    "PaillierPlain",
+    "PaillierPublicKey",
+    "PaillierSecretKey",
+    "PaillierVector",
+    "PreparedMatrix",
+    "TfheCiphertexts",
+    "TfheClientKey",
+    "TfheEvaluationKeys",
+    "TfheServer",
+    "TfheTable",
+    "TfheWord",
+    "TfheWordTable",
+    "__version__",
+    "assemble",
+    "disassemble",
+    "fixed_order_product",
+    "recommended_tfhe_sets",
+    "reconstruct",
+    "set_threads",
+    "threads",
+]
+
+__version__: str
+
+def set_threads(threads: SupportsIndex) -> None:
+    """Set the number of threads, 1 to 1024, of all later computations. The default is one thread per core.
+
+    Raises `ParameterError` for another number.
+    """
+
+def threads() -> int:
+    """The number of threads."""
+
+def reconstruct(
+    first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64], modulus: SupportsIndex
+) -> npt.NDArray[np.int64]:
+    """The integers of two shares modulo `modulus`."""
+
+def fixed_order_product(matrix: npt.ArrayLike, vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The product of a matrix of integers and a vector in binary64, summed in one order on every machine."""
+
+@final
+class MatVecPlan:
+    """The agreement between the client and the server of an encrypted matrix-vector product.
+
+    `rows` (m) and `cols` (n) are the shape of the matrix, 1 to 16384 each. Entries of the matrix have `matrix_bits` bits
+    with sign, those of vectors `vector_bits`, 2 to 32 each; 8 bits are -128 to 127. The product has exact 64-bit entries.
+
+    `security` is 128, 192 or 256 bits. `encryption` states who encrypts vectors: the owner of the secret key ("secret",
+    less noise, half the size) or anybody with the public key ("public"). `strategy` ("row-packed", "diagonal",
+    "rotate-and-sum", "algorithm1") and `parameters` (the name of a set) are the planner's choice by default.
+    `log2_failure` bounds the probability that any entry of a product is wrong, -64 by default. `unsplit` makes the product one integer
+    modulo `plaintext_modulus`, which masking needs, and `flooding_bits` leaves room for that much flooding noise.
+    `insecure` accepts parameter sets below 128 bits, for tests.
+
+    Raises `ParameterError` if there is no such plan.
+    """
+
+    def __new__(
+        cls,
+        rows: SupportsIndex,
+        cols: SupportsIndex,
+        *,
+        matrix_bits: SupportsIndex = 8,
+        vector_bits: SupportsIndex = 8,
+        security: SupportsIndex = 128,
+        encryption: Literal["secret", "public"] = "secret",
+        strategy: str | None = None,
+        parameters: str | None = None,
+        log2_failure: float = ...,
+        unsplit: bool = False,
+        flooding_bits: SupportsIndex = 0,
+        insecure: bool = False,
+    ) -> MatVecPlan: ...
+    def explain(self) -> Explanation:
+        """The costs of the plan and the reasons for its choices."""
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape (m, n) of the matrix."""
+    @property
+    def matrix_bits(self) -> int:
+        """Bits of an entry of the matrix, with sign."""
+    @property
+    def vector_bits(self) -> int:
+        """Bits of an entry of a vector, with sign."""
+    @property
+    def strategy(self) -> str:
+        """The strategy."""
+    @property
+    def parameters(self) -> str:
+        """The name of the parameter set."""
+    @property
+    def plaintext_modulus(self) -> int:
+        """The modulus t of plaintexts."""
+    @property
+    def encryption(self) -> Literal["secret", "public"]:
+        """Who encrypts vectors."""
+    def keygen(self) -> MatVecClient:
+        """Generate a key set."""
+    def client(self, secret: BfvSecretKey) -> MatVecClient:
+        """The client of an existing secret key; its public keys are made again.
+
+        Raises `KeyMismatchError` if the key is of another parameter set.
+        """
+    def server(self, evaluation: EvaluationKeys) -> MatVecServer:
+        """The server's side, with the evaluation keys of one client.
+
+        Raises `KeyMismatchError` if the keys are of another plan.
+        """
+    def encrypt(self, public: BfvPublicKey, values: npt.ArrayLike) -> EncryptedVector:
+        """Encrypt integers of shape (n,) or (n, k) under a public key. The plan needs `encryption="public"`."""
+    def assess(self) -> tuple[float, str, float | None]:
+        """The guarantee of a masked product: log2 of its failure probability, the guarantee in words, and, if the matrix is
+        hidden, -log2 of the statistical distance. The plan must be unsplit."""
+    def to_bytes(self) -> bytes:
+        """The plan as `ciphermill hmvp plan` writes it."""
+    @staticmethod
+    def from_bytes(data: bytes, *, insecure: bool = False) -> MatVecPlan:
+        """Read a plan. Raises `WireError` if the bytes are not a plan."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class MatVecClient:
+    """The owner of a key set: encrypts vectors and decrypts products."""
+
+    @property
+    def plan(self) -> MatVecPlan:
+        """The plan."""
+    @property
+    def secret(self) -> BfvSecretKey:
+        """The secret key."""
+    @property
+    def public(self) -> BfvPublicKey:
+        """The public key, for others who encrypt."""
+    @property
+    def evaluation(self) -> EvaluationKeys:
+        """The evaluation keys, for the server."""
+    def encrypt(self, values: npt.ArrayLike) -> EncryptedVector:
+        """Encrypt integers of shape (n,), or the k columns of an array of shape (n, k).
+
+        Raises `ParameterError` for another shape, `DtypeError` if the elements are not integers, `RangeError` if one does
+        not fit `vector_bits`.
+        """
+    def decrypt(self, product: EncryptedProduct) -> npt.NDArray[np.int64]:
+        """The entries of a product, of shape (m,) or (m, k).
+
+        Raises `KeyMismatchError` if the product is of another key set.
+        """
+    def decrypt_masked(self, product: MaskedProduct) -> npt.NDArray[np.uint64]:
+        """The share of a masked product that belongs to the owner of the vector: residues modulo `plaintext_modulus`."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class MatVecServer:
+    """A server with the evaluation keys of one client. It sees neither vectors nor products."""
+
+    @property
+    def plan(self) -> MatVecPlan:
+        """The plan."""
+    @property
+    def tag(self) -> str:
+        """The key set of the client."""
+    @property
+    def matrix_nbytes(self) -> int:
+        """The most memory that `prepare` takes, in bytes."""
+    def prepare(self, matrix: npt.ArrayLike, *, memory: SupportsIndex | None = None) -> PreparedMatrix:
+        """Prepare a matrix of integers for any number of products.
+
+        The array is read in place, without a copy, whatever its strides; do not change it during the call. Raises
+        `ParameterError` for another shape, `DtypeError` if the elements are not integers, `RangeError` if one does not fit
+        `matrix_bits`, `MemoryLimitError` if more than `memory` bytes (8 GiB by default) would be needed.
+        """
+    def multiply(self, matrix: npt.ArrayLike, vector: EncryptedVector) -> EncryptedProduct:
+        """The product with a matrix that is not prepared, one row tile at a time: for a matrix larger than memory."""
+
+@final
+class PreparedMatrix:
+    """A matrix in the form in which it multiplies: `matrix @ vector` is the encrypted product."""
+
+    __array_ufunc__: ClassVar[None]
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape (m, n)."""
+    @property
+    def plan(self) -> MatVecPlan:
+        """The plan."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the matrix occupies."""
+    def __matmul__(self, vector: EncryptedVector, /) -> EncryptedProduct: ...
+    def __rmatmul__(self, value: Any, /) -> Any: ...
+
+@final
+class EncryptedVector:
+    """An encrypted vector of shape (n,), or k vectors as the columns of an array of shape (n, k)."""
+
+    __array_ufunc__: ClassVar[None]
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+    @property
+    def plan(self) -> MatVecPlan:
+        """The plan."""
+    @property
+    def tag(self) -> str:
+        """The key set."""
+    def add_plain(self, values: npt.ArrayLike) -> EncryptedVector:
+        """The vector plus plain integers of shape (n,). The plan must be unsplit, and the sum must fit `vector_bits`."""
+    def columns(self) -> list[EncryptedVector]:
+        """The vectors, one by one."""
+    @staticmethod
+    def stack(vectors: list[EncryptedVector]) -> EncryptedVector:
+        """The vectors of a list as one array of shape (n, k)."""
+    def to_bytes(self) -> bytes:
+        """One vector as `ciphermill hmvp encrypt` writes it."""
+    @staticmethod
+    def from_bytes(plan: MatVecPlan, data: bytes) -> EncryptedVector:
+        """Read a vector. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class EncryptedProduct:
+    """An encrypted product of shape (m,), or k products as the columns of an array of shape (m, k)."""
+
+    __array_ufunc__: ClassVar[None]
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+    @property
+    def plan(self) -> MatVecPlan:
+        """The plan."""
+    @property
+    def tag(self) -> str:
+        """The key set."""
+    def mask(self, public: BfvPublicKey) -> tuple[MaskedProduct, npt.NDArray[np.uint64]]:
+        """Mask the product for the owner of the vector, whose public key is given; re-randomise and flood it as far as the
+        plan has room. Returns the masked product and the mask's share, which the owner of the matrix keeps."""
+    def columns(self) -> list[EncryptedProduct]:
+        """The products, one by one."""
+    @staticmethod
+    def stack(products: list[EncryptedProduct]) -> EncryptedProduct:
+        """The products of a list as one array of shape (m, k)."""
+    def to_bytes(self) -> bytes:
+        """One product as `ciphermill hmvp multiply` writes it."""
+    @staticmethod
+    def from_bytes(plan: MatVecPlan, data: bytes) -> EncryptedProduct:
+        """Read a product. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class MaskedProduct:
+    """A masked product on its way to the owner of the vector."""
+
+    def to_bytes(self) -> bytes:
+        """The masked product as sent."""
+    @staticmethod
+    def from_bytes(plan: MatVecPlan, data: bytes) -> MaskedProduct:
+        """Read a masked product. Raises `WireError` if the bytes are not one."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes as sent."""
+    @property
+    def tag(self) -> str:
+        """The key set."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class BfvSecretKey:
+    """A secret key of BFV. It is neither printed nor pickled."""
+
+    def to_secret_bytes(self) -> bytes:
+        """The key in clear, as `ciphermill hmvp keygen` writes it."""
+    @staticmethod
+    def from_secret_bytes(data: bytes, *, insecure: bool = False) -> BfvSecretKey:
+        """Read a secret key. Raises `WireError` if the bytes are not one."""
+    @property
+    def tag(self) -> str:
+        """The key set."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class BfvPublicKey:
+    """A public key of BFV."""
+
+    def to_bytes(self) -> bytes:
+        """The key as `ciphermill hmvp keygen` writes it."""
+    @staticmethod
+    def from_bytes(plan: MatVecPlan, data: bytes) -> BfvPublicKey:
+        """Read a public key. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
+    @property
+    def tag(self) -> str:
+        """The key set."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class EvaluationKeys:
+    """The keys with which a server computes: they let it multiply, not decrypt."""
+
+    def to_bytes(self) -> bytes:
+        """The keys as `ciphermill hmvp keygen` writes them."""
+    @staticmethod
+    def from_bytes(plan: MatVecPlan, data: bytes) -> EvaluationKeys:
+        """Read evaluation keys. Raises `WireError` if the bytes are not such, `KeyMismatchError` for another plan."""
+    @property
+    def tag(self) -> str:
+        """The key set."""
+    def __reduce__(self) -> Any: ...
+
+# Paillier: vectors are flat; `ciphermill.paillier` adds shapes.
+
+@final
+class PaillierPublicKey:
+    @staticmethod
+    def from_modulus(n: int, *, insecure: bool = False) -> PaillierPublicKey: ...
+    @staticmethod
+    def from_bytes(data: bytes, *, insecure: bool = False) -> PaillierPublicKey: ...
+    def to_bytes(self) -> bytes: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def bits(self) -> int: ...
+    @property
+    def max_plaintext(self) -> int: ...
+    @property
+    def tag(self) -> str: ...
+    def encrypt(self, plain: PaillierPlain, *, strict: bool = False) -> PaillierVector: ...
+    def pack(self, packing: PaillierPacking, values: npt.ArrayLike, *, strict: bool = False) -> PaillierPacked: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class PaillierSecretKey:
+    @staticmethod
+    def generate(bits: SupportsIndex, *, insecure: bool = False) -> PaillierSecretKey: ...
+    @staticmethod
+    def from_primes(p: int, q: int, *, insecure: bool = False) -> PaillierSecretKey: ...
+    @staticmethod
+    def from_secret_bytes(data: bytes, *, insecure: bool = False) -> PaillierSecretKey: ...
+    def to_secret_bytes(self) -> bytes: ...
+    @property
+    def public(self) -> PaillierPublicKey: ...
+    @property
+    def tag(self) -> str: ...
+    def encrypt(self, plain: PaillierPlain, *, strict: bool = False) -> PaillierVector: ...
+    def decrypt(self, vector: PaillierVector, *, exact: bool = False) -> npt.NDArray[Any] | list[int]: ...
+    def unpack(self, packed: PaillierPacked) -> npt.NDArray[np.int64] | list[int]: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class PaillierPlain:
+    @staticmethod
+    def from_floats(
+        values: npt.NDArray[np.float64], integer_bits: SupportsIndex, fraction_bits: SupportsIndex
+    ) -> PaillierPlain: ...
+    @staticmethod
+    def from_integers(
+        values: npt.ArrayLike, integer_bits: SupportsIndex, fraction_bits: SupportsIndex
+    ) -> PaillierPlain: ...
+    @staticmethod
+    def from_ratios(
+        values: list[tuple[int, int]], integer_bits: SupportsIndex, fraction_bits: SupportsIndex
+    ) -> PaillierPlain: ...
+    def gather(self, places: npt.ArrayLike) -> PaillierPlain: ...
+    def __len__(self) -> int: ...
+    @property
+    def fraction_bits(self) -> int: ...
+
+@final
+class PaillierVector:
+    @staticmethod
+    def from_ciphertexts(
+        key: PaillierPublicKey, ciphertexts: list[int], fraction_bits: SupportsIndex, bound: int
+    ) -> PaillierVector: ...
+    def ciphertexts(self) -> list[int]: ...
+    @staticmethod
+    def from_bytes(key: PaillierPublicKey, data: bytes) -> PaillierVector: ...
+    def to_bytes(self) -> bytes: ...
+    @property
+    def key(self) -> PaillierPublicKey: ...
+    @property
+    def fraction_bits(self) -> int: ...
+    @property
+    def bound(self) -> int: ...
+    def __len__(self) -> int: ...
+    def gather(self, places: npt.ArrayLike) -> PaillierVector: ...
+    @staticmethod
+    def concat(parts: list[PaillierVector]) -> PaillierVector: ...
+    def add(self, other: PaillierVector) -> PaillierVector: ...
+    def subtract(self, other: PaillierVector) -> PaillierVector: ...
+    def negate(self) -> PaillierVector: ...
+    def add_plain(self, plain: PaillierPlain) -> PaillierVector: ...
+    def subtract_plain(self, plain: PaillierPlain) -> PaillierVector: ...
+    def multiply(self, plain: PaillierPlain) -> PaillierVector: ...
+    def matrix_product(self, weights: npt.ArrayLike, fraction_bits: SupportsIndex) -> PaillierVector: ...
+    def rerandomise(self, *, strict: bool = False) -> PaillierVector: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class PaillierPacking:
+    def __new__(cls, value_bits: SupportsIndex, guard_bits: SupportsIndex, slots: SupportsIndex) -> PaillierPacking: ...
+    @staticmethod
+    def fill(value_bits: SupportsIndex, guard_bits: SupportsIndex, key_bits: SupportsIndex) -> PaillierPacking: ...
+    @property
+    def value_bits(self) -> int: ...
+    @property
+    def guard_bits(self) -> int: ...
+    @property
+    def slots(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class PaillierPacked:
+    @staticmethod
+    def from_bytes(key: PaillierPublicKey, data: bytes) -> PaillierPacked: ...
+    def to_bytes(self) -> bytes: ...
+    @property
+    def key(self) -> PaillierPublicKey: ...
+    @property
+    def packing(self) -> PaillierPacking: ...
+    @property
+    def bound(self) -> int: ...
+    def __len__(self) -> int: ...
+    def add(self, other: PaillierPacked) -> PaillierPacked: ...
+    def subtract(self, other: PaillierPacked) -> PaillierPacked: ...
+    def negate(self) -> PaillierPacked: ...
+    def add_plain(self, values: npt.ArrayLike) -> PaillierPacked: ...
+    def subtract_plain(self, values: npt.ArrayLike) -> PaillierPacked: ...
+    def multiply(self, factor: SupportsIndex) -> PaillierPacked: ...
+    def rerandomise(self, *, strict: bool = False) -> PaillierPacked: ...
+    def __reduce__(self) -> Any: ...
+
+# TFHE: arrays are flat; `ciphermill.tfhe` adds shapes.
+
+def recommended_tfhe_sets() -> list[str]: ...
+
+@final
+class TfheClientKey:
+    @staticmethod
+    def generate(parameters: str, *, insecure: bool = False) -> TfheClientKey: ...
+    @staticmethod
+    def from_secret_bytes(data: bytes, *, insecure: bool = False) -> TfheClientKey: ...
+    def to_secret_bytes(self) -> bytes: ...
+    @property
+    def parameters(self) -> str: ...
+    @property
+    def message_bits(self) -> int: ...
+    @property
+    def tag(self) -> str: ...
+    def encrypt(
+        self,
+        values: npt.ArrayLike,
+        min: SupportsIndex,
+        max: SupportsIndex,
+        least: SupportsIndex,
+        greatest: SupportsIndex,
+    ) -> TfheCiphertexts: ...
+    def decrypt(self, ciphertexts: TfheCiphertexts) -> npt.NDArray[np.int64]: ...
+    def encrypt_bits(self, bits: npt.ArrayLike) -> TfheCiphertexts: ...
+    def decrypt_bits(self, bits: TfheCiphertexts) -> npt.NDArray[np.bool_]: ...
+    def encrypt_word(self, value: SupportsIndex, bits: SupportsIndex) -> TfheWord: ...
+    def decrypt_word(self, word: TfheWord) -> int: ...
+    def evaluation(self) -> TfheEvaluationKeys: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class TfheEvaluationKeys:
+    """The public keys with which a server computes on a client's ciphertexts."""
+
+    def parts(self) -> list[bytes]:
+        """The keys as `ciphermill tfhe keygen` writes them into two files, or three for a set with words."""
+    @staticmethod
+    def from_parts(parts: list[bytes], *, insecure: bool = False) -> TfheEvaluationKeys:
+        """Keys from their parts. They are checked when a server loads them."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all parts."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class TfheServer:
+    def __new__(cls, keys: TfheEvaluationKeys, *, memory: SupportsIndex | None = None) -> TfheServer: ...
+    @property
+    def parameters(self) -> str: ...
+    @property
+    def insecure(self) -> bool: ...
+    @property
+    def tag(self) -> str: ...
+    @property
+    def nbytes(self) -> int: ...
+    def apply(self, table: TfheTable, inputs: TfheCiphertexts) -> TfheCiphertexts: ...
+    def gate(self, name: str, left: TfheCiphertexts, right: TfheCiphertexts) -> TfheCiphertexts: ...
+    def invert(self, bits: TfheCiphertexts) -> TfheCiphertexts: ...
+    def look_up(self, word: TfheWord, tables: list[TfheWordTable]) -> list[TfheWord]: ...
+
+@final
+class TfheCiphertexts:
+    def __len__(self) -> int: ...
+    @property
+    def tag(self) -> str | None: ...
+    @property
+    def range(self) -> tuple[int, int, int] | None: ...
+    def gather(self, places: npt.ArrayLike) -> TfheCiphertexts: ...
+    @staticmethod
+    def concat(parts: list[TfheCiphertexts]) -> TfheCiphertexts: ...
+    def add(self, other: TfheCiphertexts) -> TfheCiphertexts: ...
+    def subtract(self, other: TfheCiphertexts) -> TfheCiphertexts: ...
+    def scale(self, factors: npt.ArrayLike) -> TfheCiphertexts: ...
+    def to_bytes(self) -> list[bytes]: ...
+    @staticmethod
+    def from_bytes(elements: list[bytes]) -> TfheCiphertexts: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class TfheTable:
+    def __new__(
+        cls,
+        parameters: str,
+        values: npt.ArrayLike,
+        places: SupportsIndex,
+        min: SupportsIndex,
+        output_min: SupportsIndex,
+        output_max: SupportsIndex,
+        *,
+        insecure: bool = False,
+    ) -> TfheTable: ...
+
+@final
+class TfheWord:
+    @property
+    def digits(self) -> int: ...
+    @property
+    def tag(self) -> str: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> TfheWord: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class TfheWordTable:
+    def __new__(cls, values: npt.ArrayLike, input_bits: SupportsIndex, output_bits: SupportsIndex) -> TfheWordTable: ...
+
+# Devices: `ciphermill.device` adds named results and the async form.
+
+def assemble(text: str, bindings: list[tuple[str, str]] | None = None) -> tuple[bytes, list[tuple[str, str]]]: ...
+def disassemble(program: bytes) -> str: ...
+
+@final
+class DeviceHandle:
+    @staticmethod
+    def embedded(
+        directory: str | os.PathLike[str],
+        *,
+        space: SupportsIndex | None = None,
+        memory: SupportsIndex | None = None,
+        key_memory: SupportsIndex | None = None,
+        max_program_seconds: float | None = None,
+        max_log2_failure: float | None = None,
+        progress: Callable[[int, int], object] | None = None,
+        insecure: bool = False,
+    ) -> DeviceHandle: ...
+    @staticmethod
+    def served(
+        address: str,
+        *,
+        subsystem: str | None = None,
+        host: str | None = None,
+        namespace: SupportsIndex | None = None,
+    ) -> DeviceHandle: ...
+    def put(self, register: str, data: bytes, *, armed: bool = False, stored: bool = False) -> tuple[int, bool]: ...
+    def get(self, register: str, *, mode: str = "armed") -> tuple[bytes, bool]: ...
+    def delete(self, register: str) -> None: ...
+    def stat(self, register: str) -> tuple[str, int, bool]: ...
+    def list(self) -> list[tuple[str, int, bool]]: ...
+    def metrics(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...

@@ -1,0 +1,35 @@
+"""What the tests share: plans and keys that several files need."""
+
+import numpy as np
+import pytest
+
+import ciphermill as cm
+
+
+@pytest.fixture(scope="session")
+def rng() -> np.random.Generator:
+    """Reproducible numbers."""
+    return np.random.default_rng(20261127)
+
+
+class Parties:
+    """A plan, its client, its server, and a matrix."""
+
+    def __init__(self, rows: int, cols: int, rng: np.random.Generator) -> None:
+        self.plan = cm.MatVecPlan(rows, cols)
+        self.client = self.plan.keygen()
+        self.server = self.plan.server(self.client.evaluation)
+        self.array = rng.integers(-128, 128, (rows, cols))
+        self.matrix = self.server.prepare(self.array)
+
+
+@pytest.fixture(scope="session")
+def small(rng: np.random.Generator) -> Parties:
+    """A product of a 5×7 matrix."""
+    return Parties(5, 7, rng)
+
+
+@pytest.fixture(scope="session")
+def usual(rng: np.random.Generator) -> Parties:
+    """A product of a 1024×256 matrix."""
+    return Parties(1024, 256, rng)

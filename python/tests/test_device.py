@@ -1,0 +1,119 @@
+"""A device in a directory, and a served one."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ciphermill as cm
+from ciphermill import device, tfhe
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Iterator[device.Device]:
+    with device.open(tmp_path / "store", insecure=True) as opened:
+        yield opened
+
+
+def test_a_program_runs_on_a_write(dev: device.Device) -> None:
+    client = tfhe.keygen("TEST_SMALL_U64", insecure=True)
+    bootstrapping, keyswitching = client.evaluation().parts()
+    x, y = client.encrypt([1, 2], within=(0, 3)).to_bytes()
+    dev.put("2:0:1", bootstrapping)
+    dev.put("2:0:2", keyswitching)
+    program = device.assemble("homadd y, x\nreturn y", {"y": "4:0:3", "x": "3:0:2"})
+    assert program.registers == {"x": "3:0:2", "y": "4:0:3"}
+    dev.put("0:0:0", program.code)
+    dev.put("3:0:2", x)
+    result = dev.put("4:0:3", y)
+    assert result.computed
+    total = tfhe.EncryptedIntegers.from_bytes([dev.get("4:0:3")])
+    np.testing.assert_array_equal(client.decrypt(total), [3])
+    stored = {entry.register: entry for entry in dev.list()}
+    assert set(stored) == {"0:0:0", "2:0:1", "2:0:2", "3:0:2", "4:0:3"}
+    assert stored["4:0:3"] == dev.stat("4:0:3")
+    assert stored["4:0:3"].nbytes == result.nbytes
+    metrics = dev.metrics()
+    assert metrics["ciphermill_device_objects"] == 5
+    dev.delete("3:0:2")
+    assert len(dev.list()) == 4
+
+
+def test_programs_are_text_again() -> None:
+    text = device.disassemble(device.assemble("homadd 4:0:3, 3:0:2\nreturn 4:0:3").code)
+    assert device.assemble(text).code == device.assemble("homadd 4:0:3, 3:0:2\nreturn 4:0:3").code
+
+
+@pytest.mark.parametrize(
+    ("register", "data", "error", "words"),
+    [
+        ("4:0", b"x", cm.ParameterError, "register"),
+        ("4:0:x", b"x", cm.ParameterError, "register"),
+        ("0:0:0", b"", cm.ParameterError, "one byte"),
+        ("0:0:0", b"no program", cm.DeviceError, "refused"),
+        ("99:0:0", b"x", cm.DeviceError, "99"),
+        ("4:0:3", b"no ciphertext", cm.DeviceError, "refused"),
+    ],
+)
+def test_refusals_change_nothing(
+    dev: device.Device, register: str, data: bytes, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        dev.put(register, data)
+    assert dev.list() == []
+
+
+def test_missing_objects_and_texts(dev: device.Device, tmp_path: Path) -> None:
+    for call in [dev.get, dev.stat, dev.delete]:
+        with pytest.raises(cm.ParameterError, match="not stored"):
+            call("3:0:2")
+    with pytest.raises(cm.ParameterError, match="mode"):
+        dev.get("3:0:2", mode="now")
+    with pytest.raises(cm.ParameterError, match="line 2"):
+        device.assemble("return 4:0:3\nnonsense 1")
+    with pytest.raises(cm.ParameterError):
+        device.assemble("return a", {"a": "x"})
+    with pytest.raises(cm.WireError):
+        device.disassemble(b"no program")
+    with pytest.raises(cm.DeviceError, match="open"):
+        device.open(tmp_path / "store")
+
+
+def test_a_closed_device(dev: device.Device, tmp_path: Path) -> None:
+    assert not dev.closed
+    dev.close()
+    dev.close()
+    assert dev.closed
+    for call in [dev.list, dev.metrics, lambda: dev.get("3:0:2")]:
+        with pytest.raises(cm.ClosedError, match="is closed"):
+            call()
+    # The store can be opened again at once.
+    device.open(tmp_path / "store").close()
+
+
+def test_the_async_form(tmp_path: Path) -> None:
+    program = device.assemble("homadd 4:0:3, 3:0:2\nreturn 4:0:3").code
+
+    async def use() -> list[device.Object]:
+        async with device.open_async(tmp_path / "store") as dev:
+            await asyncio.gather(*(dev.put(f"0:{key}:0", program) for key in range(8)))
+            assert await dev.get("0:3:0") == program
+            assert (await dev.stat("0:3:0")).nbytes == len(program)
+            assert dev.metrics()["ciphermill_device_objects"] == 8
+            await dev.delete("0:7:0")
+            return await dev.list()
+
+    assert len(asyncio.run(use())) == 7
+
+
+def test_no_server_answers() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    with pytest.raises(cm.PeerError):
+        device.connect(f"127.0.0.1:{port}")
+    with pytest.raises(cm.ParameterError, match="HOST:PORT"):
+        device.connect("nowhere")

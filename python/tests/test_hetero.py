@@ -1,0 +1,119 @@
+"""Logistic regression over columns of two parties."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import ciphermill as cm
+from ciphermill.linear_model import HeteroLogisticRegression
+
+COLUMNS = {"bank": slice(0, 10), "shop": slice(10, 30)}
+
+
+def breast_cancer() -> tuple[np.ndarray, np.ndarray]:
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def optimum(X: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
+    """The minimum of the quadratic loss, by a direct solution."""
+    m = len(y)
+    A = np.column_stack([X, np.ones(m)])
+    penalties = np.append(np.full(X.shape[1], 1.0 / (C * m)), 0.0)
+    return np.linalg.solve(A.T @ A / (4 * m) + np.diag(penalties), A.T @ (2.0 * y - 1.0) / (2 * m))
+
+
+@parametrize_with_checks([HeteroLogisticRegression(), HeteroLogisticRegression(backend="bfv", allow_label_leak=True)])
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_encrypted_equals_plain_in_every_bit() -> None:
+    X, y = breast_cancer()
+    plain = HeteroLogisticRegression(columns=COLUMNS).fit(X, y)
+    encrypted = HeteroLogisticRegression(columns=COLUMNS, backend="bfv").fit(X, y)
+    assert plain.coef_.tobytes() == encrypted.coef_.tobytes()
+    assert plain.intercept_.tobytes() == encrypted.intercept_.tobytes()
+    report = encrypted.report_
+    assert report.converged
+    assert report.products == plain.report_.products == len(report.residuals) + 1
+    assert report.residuals[-1] <= 1e-6
+    assert np.all(np.diff(report.losses) <= 0)
+    assert set(report.seconds) == {"plan", "keys", "encrypt", "multiply", "mask", "decrypt", "unmask", "local"}
+    assert report.features == {"bank": 11, "shop": 20}
+    assert report.equations["shop"] == (20 * report.products, 569)
+    assert all("hidden within" in words for words in report.guarantees.values())
+    assert "gradients" in " ".join(report.leaks)
+    assert "hidden of shop" in str(report)
+
+
+def test_the_optimum_of_the_quadratic_loss() -> None:
+    X, y = breast_cancer()
+    for C in [0.01, 1.0, 100.0]:
+        model = HeteroLogisticRegression(columns=COLUMNS, C=C).fit(X, y)
+        best = optimum(X, y, C)
+        scores = X @ best[:-1] + best[-1]
+        assert abs(roc_auc_score(y, model.decision_function(X)) - roc_auc_score(y, scores)) <= 1e-6
+        found = np.append(model.coef_[0], model.intercept_)
+        assert np.abs(found - best).max() <= 1e-3 * np.abs(best).max()
+
+
+def test_other_shapes() -> None:
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:, X.std(0) > 0], (y >= 5).astype(int)
+    X = StandardScaler().fit_transform(X)
+    columns = {"guest": np.arange(0, X.shape[1], 2), "host": np.arange(1, X.shape[1], 2)}
+    fits = [HeteroLogisticRegression(columns=columns, backend=backend).fit(X, y) for backend in ("plain", "bfv")]
+    assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes()
+
+
+def test_4096_samples_of_257_features() -> None:
+    X, y = make_classification(4096, 256, n_informative=40, random_state=1)
+    columns = {"guest": slice(0, 128), "host": slice(128, 256)}
+    fits = [HeteroLogisticRegression(columns=columns, backend=backend).fit(X, y) for backend in ("plain", "bfv")]
+    assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes()
+    assert fits[0].score(X, y) > 0.8
+
+
+def test_it_works_in_scikit_learns_tools() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    names = np.where(y == 1, "benign", "malignant")
+    pipeline = make_pipeline(StandardScaler(), HeteroLogisticRegression(columns=COLUMNS))
+    assert clone(pipeline).fit(X, names).score(X, names) > 0.95
+    probabilities = pipeline.fit(X, names).predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.exp(pipeline.predict_log_proba(X)), probabilities, atol=1e-12)
+    assert set(pipeline.predict(X)) == {"benign", "malignant"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"columns": {"a": slice(0, 30)}}, cm.ParameterError, "1 parties; use two"),
+        ({"columns": {"a": slice(0, 10), "b": slice(5, 30)}}, cm.ParameterError, "exactly one party"),
+        ({"columns": {"a": [0], "b": [40]}}, cm.ParameterError, "beyond the data"),
+        ({"C": 0}, cm.ParameterError, "C=0"),
+        ({"tol": -1.0}, cm.ParameterError, "tol=-1.0"),
+        ({"max_iter": 0}, cm.ParameterError, "max_iter=0"),
+        ({"backend": "gpu"}, cm.ParameterError, "backend='gpu'"),
+    ],
+)
+def test_bad_parameters(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
+    X, y = breast_cancer()
+    with pytest.raises(error, match=words):
+        HeteroLogisticRegression(**arguments).fit(X, y)
+
+
+def test_few_samples_need_consent() -> None:
+    X, y = breast_cancer()
+    few = HeteroLogisticRegression(columns=COLUMNS, backend="bfv", max_iter=2)
+    with pytest.raises(cm.ParameterError, match="100 samples are fewer than 16 times the 10 features of bank"):
+        few.fit(X[:100], y[:100])
+    clone(few).set_params(allow_label_leak=True).fit(X[:100], y[:100])
