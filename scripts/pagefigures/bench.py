@@ -62,6 +62,25 @@ def bench_tfhe() -> str:
     return f"{table(head, lines, 'llrrr')}\n\n{note}\n\n{source(bench)}"
 
 
+@block("bench-table")
+def bench_table() -> str:
+    bench = load("bench/table.json")
+    rows, path = rows_of(bench, "table")
+    lines = []
+    for found in rows:
+        if found["peer"] == "tfhe":
+            beside = row(rows, found["case"], "concrete", found["threads"])
+            cells = [ours(found), gain(found), gain(beside) if beside else ""]
+            lines.append([f"`{found['case']}`", str(found["threads"]), *cells])
+    key = rows[0]["params"]
+    note = wrapped(
+        f"The server key of `{key['set']}` has {key['key_stored_bytes'] / 1e6:.1f} MB as sent and "
+        f"{key['key_loaded_bytes'] / 1e6:.0f} MB when loaded, which takes {duration(key['key_load_s'] * 1e9)}."
+    )
+    head = ["case", "threads", "ours", "tfhe-rs ÷ ours", "Concrete ÷ ours"]
+    return f"{table(head, lines)}\n\n{note}\n\n{source(bench, path=path)}"
+
+
 @block("bench-hmvp")
 def bench_hmvp() -> str:
     bench = load("bench/hmvp.json")
