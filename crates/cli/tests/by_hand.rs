@@ -53,6 +53,28 @@ fn a_message_in_a_file() {
     }
 }
 
+/// A message that `wsplit` makes a word of needs no bootstrap, so its noise may be too much for one.
+#[test]
+fn messages_for_a_split_have_no_note_on_noise() {
+    let bench = Bench::new();
+    let noted = |key: &str, options: &[&str]| {
+        let fixed = ["tfhe", "encrypt", "--secret-key", key, "--message", "3", "--out", "x.ct", "--force"];
+        let ran = bench.run(fixed.into_iter().chain(["--insecure-params"]).chain(options.iter().copied()));
+        let noted = ran.stderr.contains("too much noise for this number of messages");
+        ran.done();
+        noted
+    };
+    for (set, name) in [("WORD_2M64", "w"), (SET, "m")] {
+        let (secret, server) = (format!("--secret-key={name}.key"), format!("--server-key={name}.server"));
+        bench.run(["tfhe", "keygen", "--params", set, "--insecure-params", &secret, &server]).done();
+    }
+    assert!(!noted("w.key", &["--bits", "14"]));
+    assert!(noted("w.key", &["--bits", "14", "--key", "small"]), "only a ciphertext under the big key is split");
+    assert!(noted("w.key", &["--bits", "20"]), "more bits than a split can tell apart");
+    assert!(noted("m.key", &["--bits", "14"]), "a set without words");
+    assert!(!noted("m.key", &["--bits", "4"]));
+}
+
 /// The soft and the hard limit for core dumps of a process.
 fn core_limits(process: &str) -> [String; 2] {
     let limits = fs::read_to_string(format!("/proc/{process}/limits")).expect("it runs");
