@@ -8,10 +8,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
 for version in 3.11 3.12 3.13; do
-    # Of the image, of Debian, or of pyenv.
-    interpreter=$(command -v "python$version" || true)
-    for found in "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python; do
-        if [ -z "$interpreter" ] && [ -x "$found" ]; then interpreter=$found; fi
+    # Of Debian, or of pyenv, whose commands fail for a version that is not selected.
+    interpreter=
+    for candidate in "python$version" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python; do
+        if [ -z "$interpreter" ] && "$candidate" -c 'import ensurepip' 2>/dev/null; then interpreter=$candidate; fi
     done
     if [ -z "$interpreter" ]; then
         echo "not run: Python $version is not on this machine"
