@@ -10,6 +10,8 @@ fn paillier_objects() {
         "public_key",
         "public_key_strict",
         "sealed_ciphertexts",
+        "sealed_fixed_point",
+        "sealed_packed",
         "sealed_public_key",
         "secret_key",
         "weights",
