@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ciphermill import _native
+from ciphermill._arrays import EncryptedArray, broadcast
 from ciphermill.errors import DtypeError, ParameterError, RangeError
 
 __all__ = ["EncryptedVector", "PackedVector", "Packing", "Plain", "PublicKey", "SecretKey", "keygen", "plain"]
@@ -63,10 +64,7 @@ class Plain:
         return 2.0**-self._native.fraction_bits
 
     def _broadcast(self, shape: tuple[int, ...]) -> _native.PaillierPlain:
-        if shape == self.shape:
-            return self._native
-        places = np.arange(len(self._native)).reshape(self.shape)
-        return self._native.gather(np.broadcast_to(places, shape).reshape(-1))
+        return broadcast(self._native, self.shape, shape)
 
 
 def plain(values: npt.ArrayLike, *, step: float | None = None, bits: int = DEFAULT_BITS) -> Plain:
@@ -261,69 +259,12 @@ class SecretKey:
 Operand = Any
 
 
-class EncryptedVector:
+class EncryptedVector(EncryptedArray[_native.PaillierVector]):
     """An array of encrypted numbers, of any shape.
 
     `+` and `-` take encrypted arrays and plain ones, `*` and `@` plain ones; shapes are broadcast as NumPy does. A plain
     operand that is not a `Plain` is treated as public, and used exactly.
     """
-
-    #: NumPy leaves operators to this class.
-    __array_ufunc__ = None
-
-    def __init__(self, native: _native.PaillierVector, shape: tuple[int, ...]) -> None:
-        self._native = native
-        self._shape = shape
-
-    # Shape.
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape."""
-        return self._shape
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self._shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return len(self._native)
-
-    @property
-    def T(self) -> EncryptedVector:
-        """The transposed array."""
-        return self._gather(self._places().T)
-
-    def __len__(self) -> int:
-        if not self._shape:
-            raise TypeError("len() of an encrypted scalar")
-        return self._shape[0]
-
-    def __getitem__(self, index: Any) -> EncryptedVector:
-        return self._gather(self._places()[index])
-
-    def reshape(self, *shape: Any) -> EncryptedVector:
-        """The same elements in another shape."""
-        return EncryptedVector(self._native, self._places().reshape(*shape).shape)
-
-    def ravel(self) -> EncryptedVector:
-        """The elements along one axis."""
-        return self.reshape(-1)
-
-    def _places(self) -> npt.NDArray[np.int64]:
-        return np.arange(self.size).reshape(self._shape)
-
-    def _gather(self, places: Any) -> EncryptedVector:
-        places = np.asarray(places)
-        return EncryptedVector(self._native.gather(places.reshape(-1)), places.shape)
-
-    def _broadcast(self, shape: tuple[int, ...]) -> _native.PaillierVector:
-        if shape == self._shape:
-            return self._native
-        return self._native.gather(np.broadcast_to(self._places(), shape).reshape(-1))
 
     # Scale and bound.
 

@@ -14,12 +14,13 @@ whose result would be wrong with a probability above 2^-64 raises `RangeError` t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ciphermill import _native
+from ciphermill._arrays import EncryptedArray
 from ciphermill.errors import DtypeError, ParameterError, RangeError
 
 __all__ = [
@@ -57,59 +58,22 @@ def _limits(bits: int, signed: bool) -> tuple[int, int]:
 Combination = Callable[[_native.TfheCiphertexts, _native.TfheCiphertexts], _native.TfheCiphertexts]
 
 
-class _Array:
-    """Shapes, indexing and broadcasting of flat native arrays."""
-
-    #: NumPy leaves operators to this class.
-    __array_ufunc__ = None
-
-    def __init__(self, native: _native.TfheCiphertexts, shape: tuple[int, ...]) -> None:
-        self._native = native
-        self._shape = shape
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape."""
-        return self._shape
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self._shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return len(self._native)
-
-    def __len__(self) -> int:
-        if not self._shape:
-            raise TypeError("len() of an encrypted scalar")
-        return self._shape[0]
-
-    def _places_of(self) -> npt.NDArray[np.int64]:
-        return np.arange(self.size).reshape(self._shape)
-
-    def _broadcast(self, shape: tuple[int, ...]) -> _native.TfheCiphertexts:
-        if shape == self._shape:
-            return self._native
-        return self._native.gather(np.broadcast_to(self._places_of(), shape).reshape(-1))
-
+class _Array(EncryptedArray[_native.TfheCiphertexts]):
     def to_bytes(self) -> list[bytes]:
         """The bytes of each element in C order, as `ciphermill tfhe encrypt` writes them."""
         return self._native.to_bytes()
 
+    @classmethod
+    def from_bytes(cls, elements: Sequence[bytes]) -> Self:
+        """Read elements. Raises `WireError` if one is not a ciphertext."""
+        return cls(_native.TfheCiphertexts.from_bytes(list(elements)), (len(elements),))
+
+    def __repr__(self) -> str:
+        return f"<tfhe.{type(self).__name__} of shape {self._shape}, key set {self._native.tag}>"
+
 
 class EncryptedIntegers(_Array):
     """An array of encrypted integers, of any shape: `+` and `-` with encrypted arrays, `*` with plain integers."""
-
-    def __getitem__(self, index: Any) -> EncryptedIntegers:
-        places = np.asarray(self._places_of()[index])
-        return EncryptedIntegers(self._native.gather(places.reshape(-1)), places.shape)
-
-    def reshape(self, *shape: Any) -> EncryptedIntegers:
-        """The same elements in another shape."""
-        return EncryptedIntegers(self._native, self._places_of().reshape(*shape).shape)
 
     @property
     def range(self) -> tuple[int, int]:
@@ -146,33 +110,9 @@ class EncryptedIntegers(_Array):
         shape = np.broadcast_shapes(self._shape, other._shape)
         return EncryptedIntegers(combine(self._broadcast(shape), other._broadcast(shape)), shape)
 
-    @staticmethod
-    def from_bytes(elements: Sequence[bytes]) -> EncryptedIntegers:
-        """Read elements. Raises `WireError` if one is not a ciphertext."""
-        return EncryptedIntegers(_native.TfheCiphertexts.from_bytes(list(elements)), (len(elements),))
-
-    def __repr__(self) -> str:
-        return f"<tfhe.EncryptedIntegers of shape {self._shape}, key set {self._native.tag}>"
-
 
 class EncryptedBits(_Array):
     """An array of encrypted bits, of any shape, for the gates of a server."""
-
-    def __getitem__(self, index: Any) -> EncryptedBits:
-        places = np.asarray(self._places_of()[index])
-        return EncryptedBits(self._native.gather(places.reshape(-1)), places.shape)
-
-    def reshape(self, *shape: Any) -> EncryptedBits:
-        """The same elements in another shape."""
-        return EncryptedBits(self._native, self._places_of().reshape(*shape).shape)
-
-    @staticmethod
-    def from_bytes(elements: Sequence[bytes]) -> EncryptedBits:
-        """Read elements. Raises `WireError` if one is not a ciphertext."""
-        return EncryptedBits(_native.TfheCiphertexts.from_bytes(list(elements)), (len(elements),))
-
-    def __repr__(self) -> str:
-        return f"<tfhe.EncryptedBits of shape {self._shape}, key set {self._native.tag}>"
 
 
 class EncryptedWord:
