@@ -12,7 +12,11 @@ from ciphermill._plans import Explanation
 __all__ = [
     "BfvPublicKey",
     "BfvSecretKey",
+    "Conv2dClient",
+    "Conv2dPlan",
     "DeviceHandle",
+    "EncryptedConvolution",
+    "EncryptedImage",
     "EncryptedProduct",
     "EncryptedVector",
     "EvaluationKeys",
@@ -26,6 +30,7 @@ __all__ = [
     "PaillierPublicKey",
     "PaillierSecretKey",
     "PaillierVector",
+    "PreparedKernels",
     "PreparedMatrix",
     "TfheCiphertexts",
     "TfheClientKey",
@@ -332,6 +337,81 @@ class EvaluationKeys:
     def tag(self) -> str:
         """The key set."""
     def __reduce__(self) -> Any: ...
+
+@final
+class Conv2dPlan:
+    """The agreement between the client and the server of a convolution of an encrypted image with plain kernels.
+
+    `image` is the shape (C, H, W), `kernels` their number and size (M, h, w). Entries of kernels have `kernel_bits` bits with
+    sign, those of images `image_bits`. The image is padded with zeros on all sides. Outputs are exact; any is wrong with a
+    probability of at most 2^-64.
+
+    Raises `RangeError` for sizes out of range, `ParameterError` if there is no plan.
+    """
+
+    def __new__(
+        cls,
+        image: tuple[SupportsIndex, SupportsIndex, SupportsIndex],
+        kernels: tuple[SupportsIndex, SupportsIndex, SupportsIndex],
+        *,
+        stride: SupportsIndex = 1,
+        padding: SupportsIndex = 0,
+        kernel_bits: SupportsIndex = 8,
+        image_bits: SupportsIndex = 8,
+    ) -> Conv2dPlan: ...
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """The shape (C, H, W) of an image."""
+    @property
+    def kernels_shape(self) -> tuple[int, int, int, int]:
+        """The shape (M, C, h, w) of the kernels."""
+    @property
+    def output_shape(self) -> tuple[int, int, int]:
+        """The shape (M, H', W') of the output."""
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the probability that any entry of an output is wrong."""
+    def keygen(self) -> Conv2dClient:
+        """Generate a secret key. The server needs no key."""
+    def prepare(self, kernels: npt.ArrayLike) -> PreparedKernels:
+        """Prepare kernels of shape (M, C, h, w) for any number of images."""
+
+@final
+class Conv2dClient:
+    """The owner of a secret key: encrypts images and decrypts outputs."""
+
+    def encrypt(self, image: npt.ArrayLike) -> EncryptedImage:
+        """Encrypt integers of shape (C, H, W)."""
+    def decrypt(self, output: EncryptedConvolution) -> npt.NDArray[np.int64]:
+        """The output, of shape (M, H', W')."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class PreparedKernels:
+    """Kernels in the form in which they multiply."""
+
+    def convolve(self, image: EncryptedImage) -> EncryptedConvolution:
+        """The convolution of an encrypted image with all kernels. Raises `KeyMismatchError` for an image of another plan."""
+
+@final
+class EncryptedImage:
+    """An encrypted image."""
+
+    def to_bytes(self) -> list[bytes]:
+        """The bytes of each ciphertext."""
+    @staticmethod
+    def from_bytes(plan: Conv2dPlan, ciphertexts: list[bytes]) -> EncryptedImage:
+        """Read an image. Raises `WireError` if the bytes are not ciphertexts."""
+
+@final
+class EncryptedConvolution:
+    """An encrypted convolution."""
+
+    def to_bytes(self) -> list[bytes]:
+        """The bytes of each ciphertext."""
+    @staticmethod
+    def from_bytes(plan: Conv2dPlan, ciphertexts: list[bytes]) -> EncryptedConvolution:
+        """Read a convolution. Raises `WireError` if the bytes are not ciphertexts."""
 
 # Paillier: vectors are flat; `ciphermill.paillier` adds shapes.
 

@@ -3,6 +3,7 @@
 //! The pure-Python package around it is `python/ciphermill`. Its stubs `_native.pyi` hold the documentation of the classes.
 
 mod arrays;
+mod conv;
 mod device;
 mod errors;
 mod json;
@@ -29,6 +30,8 @@ fn hash(bytes: &[u8]) -> u64 {
 mod _native {
     #[pymodule_export]
     use crate::arrays::fixed_order_product;
+    #[pymodule_export]
+    use crate::conv::{Conv2dClient, Conv2dPlan, EncryptedConvolution, EncryptedImage, PreparedKernels};
     #[pymodule_export]
     use crate::device::{DeviceHandle, assemble, disassemble};
     #[pymodule_export]
