@@ -34,8 +34,8 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     columns : mapping of two names to slices or index arrays, optional
-        The columns of each party; the first one is the guest, who has the labels and the intercept. By default the guest has
-        the first half.
+        The columns of each party. The first party is the guest; it owns the labels and the intercept. By default, the
+        guest's columns are the first half.
     C : float, default 1.0
         The inverse of the strength of the penalty, as in `sklearn.linear_model.LogisticRegression`.
     fit_intercept : bool, default True

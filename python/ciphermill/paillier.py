@@ -89,6 +89,10 @@ def plain(values: npt.ArrayLike, *, step: float | None = None, bits: int = DEFAU
     return Plain(native, array.shape)
 
 
+def _encoded(values: npt.ArrayLike | Plain, step: float | None, bits: int) -> Plain:
+    return values if isinstance(values, Plain) else plain(values, step=step, bits=bits)
+
+
 def _of_objects(array: npt.NDArray[Any], step: float | None, bits: int) -> _native.PaillierPlain:
     ratios = []
     for value in array.reshape(-1):
@@ -172,7 +176,7 @@ class PublicKey:
         `strict` blinds by exponents of full length, at ten times the time; the default is the blinding of Damgård, Jurik and
         Nielsen.
         """
-        encoded = values if isinstance(values, Plain) else plain(values, step=step, bits=bits)
+        encoded = _encoded(values, step, bits)
         return EncryptedVector(self._native.encrypt(encoded._native, strict=strict), encoded.shape)
 
     def pack(self, values: npt.ArrayLike, packing: Packing, *, strict: bool = False) -> PackedVector:
@@ -229,7 +233,7 @@ class SecretKey:
         strict: bool = False,
     ) -> EncryptedVector:
         """Encrypt as the public key does, in less time."""
-        encoded = values if isinstance(values, Plain) else plain(values, step=step, bits=bits)
+        encoded = _encoded(values, step, bits)
         return EncryptedVector(self._native.encrypt(encoded._native, strict=strict), encoded.shape)
 
     def decrypt(self, encrypted: EncryptedVector | PackedVector, *, exact: bool = False) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-//! The module that `cargo test` builds beside this program, for the tests of python/tests.
+//! The extension module, which `cargo test` builds next to this program for the tests of python/tests.
 
 use std::env;
 

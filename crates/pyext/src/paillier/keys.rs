@@ -1,8 +1,12 @@
 //! Keys.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use ciphermill_paillier::{Csprng, KeyBits, PublicKey, SecretKey, fixed_point, packing};
+use ciphermill_paillier::{
+    Blinding, CiphertextVector, Csprng, KeyBits, PaillierError, PlaintextVector, PublicKey, SecretKey, fixed_point,
+    packing,
+};
 use num_bigint::{BigInt, BigUint};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -62,16 +66,8 @@ impl PaillierPublicKey {
 
     #[pyo3(signature = (plain, *, strict=false))]
     fn encrypt(&self, py: Python<'_>, plain: &PaillierPlain, strict: bool) -> Result<PaillierVector, Failure> {
-        let (key, plain) = (self.key.clone(), plain.plain.clone());
-        let estimate = estimate(us::ENCRYPT, self.bits(), plain.len());
-        run(py, estimate, move |cancel| {
-            let mut rng = Csprng::from_os()?;
-            let blinding = blinding(&key, strict);
-            let vector = plain.encrypt_by(&key, |plaintexts| {
-                by_chunks(plaintexts.len(), cancel, |range| key.encrypt(&plaintexts.slice(range)?, blinding, &mut rng))
-            })?;
-            Ok(PaillierVector { vector: Arc::new(vector) })
-        })
+        let key = self.key.clone();
+        encrypt(py, &self.key, plain, strict, move |part, blinding, rng| key.encrypt(part, blinding, rng))
     }
 
     #[pyo3(signature = (packing, values, *, strict=false))]
@@ -163,16 +159,8 @@ impl PaillierSecretKey {
     /// Encrypts as the public key does, in less time.
     #[pyo3(signature = (plain, *, strict=false))]
     fn encrypt(&self, py: Python<'_>, plain: &PaillierPlain, strict: bool) -> Result<PaillierVector, Failure> {
-        let (key, plain) = (self.key.clone(), plain.plain.clone());
-        let estimate = estimate(us::ENCRYPT, key.bits().get(), plain.len());
-        run(py, estimate, move |cancel| {
-            let (mut rng, public) = (Csprng::from_os()?, key.public_key());
-            let blinding = blinding(public, strict);
-            let vector = plain.encrypt_by(public, |plaintexts| {
-                by_chunks(plaintexts.len(), cancel, |range| key.encrypt(&plaintexts.slice(range)?, blinding, &mut rng))
-            })?;
-            Ok(PaillierVector { vector: Arc::new(vector) })
-        })
+        let key = self.key.clone();
+        encrypt(py, self.key.public_key(), plain, strict, move |part, blinding, rng| key.encrypt(part, blinding, rng))
     }
 
     /// The numbers: an array of int64 if they are integers that fit, of float64 otherwise; a list of integers, to be
@@ -233,14 +221,33 @@ impl PaillierSecretKey {
     }
 }
 
+/// Encrypts plain numbers under `public` by `encrypt`, that of either key.
+fn encrypt<F>(
+    py: Python<'_>,
+    public: &PublicKey,
+    plain: &PaillierPlain,
+    strict: bool,
+    encrypt: F,
+) -> Result<PaillierVector, Failure>
+where
+    F: Fn(&PlaintextVector, Blinding, &mut Csprng) -> Result<CiphertextVector, PaillierError> + Send + 'static,
+{
+    let (public, plain) = (public.clone(), plain.plain.clone());
+    run(py, estimate(us::ENCRYPT, public.bits().get(), plain.len()), move |cancel| {
+        let (mut rng, blinding) = (Csprng::from_os()?, blinding(&public, strict));
+        let vector = plain.encrypt_by(&public, |plaintexts| {
+            by_chunks(plaintexts.len(), cancel, |range| encrypt(&plaintexts.slice(range)?, blinding, &mut rng))
+        })?;
+        Ok(PaillierVector { vector: Arc::new(vector) })
+    })
+}
+
 /// The ciphertexts of all elements, chunk by chunk, so that a signal ends the work.
 fn by_chunks(
     len: usize,
     cancel: &crate::run::Cancel,
-    mut encrypt: impl FnMut(
-        std::ops::Range<usize>,
-    ) -> Result<ciphermill_paillier::CiphertextVector, ciphermill_paillier::PaillierError>,
-) -> Result<ciphermill_paillier::CiphertextVector, ciphermill_paillier::PaillierError> {
+    mut encrypt: impl FnMut(Range<usize>) -> Result<CiphertextVector, PaillierError>,
+) -> Result<CiphertextVector, PaillierError> {
     // All threads have work in each chunk.
     let chunk = CHUNK * rayon::current_num_threads();
     let mut parts = Vec::with_capacity(len.div_ceil(chunk));
@@ -248,5 +255,5 @@ fn by_chunks(
         cancel.check();
         parts.push(encrypt(start..(start + chunk).min(len))?);
     }
-    ciphermill_paillier::CiphertextVector::concat(&parts)
+    CiphertextVector::concat(&parts)
 }
