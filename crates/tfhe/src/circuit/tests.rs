@@ -8,7 +8,8 @@ use crate::ggsw::{GgswCiphertext, GgswEncryptor};
 use crate::glwe::{GlweCiphertext, GlweSecretKey};
 use crate::keyswitch::SeededLweKeyswitchKey;
 use crate::lwe::{LweCiphertext, LweSecretKey};
-use crate::parameters::WordGadgets;
+use crate::noise::word::WordNoise;
+use crate::parameters::{ParameterSet, SecurityPolicy, TEST_WORD, WordGadgets};
 use crate::range::{MessageRange, RangeError};
 use crate::reference::cmux;
 
@@ -100,6 +101,44 @@ fn ring_switch_and_trace_keep_the_message_and_clear_the_rest() {
     }
     let wrong = LweCiphertext::trivial(0u64, LweDimension(64));
     assert!(ring_switch(&wrong, keys.size()).is_err());
+}
+
+/// The noise that the trace leaves in the other coefficients, with exact products, against the model without its bound of a
+/// transform's errors.
+#[test]
+fn the_rest_after_an_exact_trace_is_as_the_model_says() {
+    const KEYS: u8 = 40;
+    const PER_KEY: usize = 30;
+    let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+    let mut spec = ParameterSet::named(TEST_WORD, policy).expect("a named set").spec().clone();
+    spec.polynomial_size = PolynomialSize::new(N).expect("a power of two");
+    let model = WordNoise::new(&spec).expect("words");
+    let size = PolynomialSize::new(K.0 * N).expect("a power of two");
+    let mut sum = 0.0;
+    for key in 0..KEYS {
+        let mut rng = rng(10 + key);
+        let table = GlweSecretKey::generate(GlweDimension(1), size, &mut rng);
+        let shape = ConversionShape { polynomial_size: size, trace: GADGETS.trace, square: GADGETS.square };
+        let noises = SecretSeed::from_bytes([key; 32]);
+        let conversion =
+            SeededConversionKey::generate(&table, shape, spec.glwe_noise, PublicSeed([key + 1; 32]), |row| {
+                Csprng::from_secret(&noises, row)
+            });
+        let conversion = conversion.expect("a gadget").expand();
+        for _ in 0..PER_KEY {
+            let input = table.to_lwe_secret_key().encrypt(1 << 57, noise(-26.0), &mut rng).expect("fits");
+            let traced = trace(&conversion, &ring_switch(&input, size).expect("its dimension")).expect("its ring");
+            let phase = table.decrypt_phase(&traced).expect("its ring");
+            // Coefficients of one ciphertext share the key bits' mean, so one of them counts.
+            sum += fraction(phase[1 + rng.next_u64() as usize % (size.get() - 1)]).powi(2);
+        }
+    }
+    let samples = f64::from(KEYS) * PER_KEY as f64;
+    let ratio = sum / samples / (model.rest - model.rest_transform);
+    // Half of the coefficients have almost 2^L steps of noise, a quarter half of that, and so on: the mean square of their
+    // variances is 1.29 of the squared mean. So a sample's square has the relative variance 3·1.29 − 1.
+    let allowed = 5.5 * (2.87 / samples).sqrt();
+    assert!((ratio - 1.0).abs() < allowed, "{ratio:.3} of the predicted variance, allowed is 1 ± {allowed:.3}");
 }
 
 #[test]

@@ -48,6 +48,8 @@ pub struct WordNoise {
     pub bit: f64,
     /// The other coefficients after the trace, on average.
     pub rest: f64,
+    /// The part of `rest` that is from the transform: a bound, where the other parts are expectations.
+    pub rest_transform: f64,
     /// The noise that the scheme switch adds to a coefficient, in addition to the noise of its input times S'.
     pub square: f64,
     /// The rounding of a CMux, for a selector of 1.
@@ -84,8 +86,12 @@ fn transform(size: f64, gadget: Decomposition) -> f64 {
 fn switch(spec: &ParameterSpec, size: f64, gadget: Decomposition, weight: f64) -> f64 {
     let ulp2 = ulp2(TorusWidth::U64);
     let rows = size * gadget.level_count.0 as f64 * digit_moment(gadget) * glwe_variance(spec);
-    let transform = (transform(size, gadget) + ulp2 / 12.0) * (1.0 + size / 2.0);
-    rows + transform + rounding(bits(gadget), ulp2) * weight
+    rows + switch_transform(size, gadget) + rounding(bits(gadget), ulp2) * weight
+}
+
+/// The transform's part of [`switch`]: an error of the mask enters with a bit of the key.
+fn switch_transform(size: f64, gadget: Decomposition) -> f64 {
+    (transform(size, gadget) + ulp2(TorusWidth::U64) / 12.0) * (1.0 + size / 2.0)
 }
 
 impl WordNoise {
@@ -101,6 +107,7 @@ impl WordNoise {
         let step = switch(spec, size, trace, size / 2.0);
         let steps = size.log2() as i32;
         let rest = (0..steps).map(|i| f64::from(steps - 1 - i).exp2() * (1.0 - (-f64::from(i + 1)).exp2()));
+        let rest = rest.sum::<f64>();
         // The coefficients of S'²: their mean (2i + 2 − N')/4, and the variance 3/4 of each of N'/2 products.
         let squares = size * (size * size / 48.0 + 3.0 * size / 8.0);
         let index = |functions: usize| {
@@ -111,7 +118,8 @@ impl WordNoise {
             size,
             rotation,
             bit: rotation + ring_switch + step * ((2.0 * f64::from(steps)).exp2() - 1.0) / 3.0,
-            rest: step * rest.sum::<f64>(),
+            rest: step * rest,
+            rest_transform: switch_transform(size, trace) * rest,
             square: switch(spec, size, square, squares),
             cmux_rounding: rounding(bits(selector), ulp2) * through_key,
             // Two polynomials in, and the errors of both out.

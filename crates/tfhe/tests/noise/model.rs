@@ -58,7 +58,8 @@ impl Model {
     /// The number of ones in the small key has the relative standard deviation 1/√n, and no part of the variance depends
     /// on a key more strongly.
     fn prediction(&self, variance: f64, bias: f64) -> Prediction {
-        Prediction { variance, bias, key_spread: (self.spec.lwe_dimension.0 as f64).sqrt().recip() }
+        let key_spread = (self.spec.lwe_dimension.0 as f64).sqrt().recip();
+        Prediction { variance, bias, transform: 0.0, key_spread, mixture: 1.0 }
     }
 }
 
