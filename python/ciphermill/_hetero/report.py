@@ -89,7 +89,7 @@ class Report:
         }
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the residuals by iteration and the seconds by step. Needs the extra `plot`."""
+        """Draw the objective, the relative gradient, the equations learnt and the seconds by step. Needs the extra `plot`."""
         from ciphermill._hetero.plots import draw
 
         return draw(self, axes)
