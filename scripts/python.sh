@@ -30,7 +30,7 @@ case "${1:-}" in
         ;;
     test)
         stage
-        export PYTHONPATH="$PWD/$target/python"
+        export PYTHONPATH="$PWD/$target/python" CIPHERMILL_COMMAND="$PWD/$target/debug/ciphermill"
         "$python" -m mypy.stubtest --mypy-config-file pyproject.toml --concise ciphermill._native
         "$python" -m mypy --strict --package ciphermill
         "$python" -m mypy --strict python/tests/user_code.py

@@ -117,14 +117,24 @@ def open(
 
 
 def connect(
-    address: str, *, subsystem: str | None = None, host: str | None = None, namespace: int | None = None
+    address: str,
+    *,
+    subsystem: str | None = None,
+    host: str | None = None,
+    namespace: int | None = None,
+    give_up_after: float | None = None,
 ) -> Device:
     """Connect to a served device, as "HOST:PORT" or "nvme-tcp://HOST:PORT/SUBSYSTEM-NQN".
 
-    `host` is this host's NQN, by default that of the variable CIPHERMILL_HOST_NQN. Raises `PeerError` if no server answers,
-    or if it refuses this host.
+    `host` is this host's NQN, by default that of the variable CIPHERMILL_HOST_NQN. A lost connection is established again;
+    after `give_up_after` seconds without success, by default 30, operations raise `PeerError`. Raises `PeerError` if no server
+    answers, or if it refuses this host.
     """
-    return Device(_native.DeviceHandle.served(address, subsystem=subsystem, host=host, namespace=namespace))
+    return Device(
+        _native.DeviceHandle.served(
+            address, subsystem=subsystem, host=host, namespace=namespace, give_up_after=give_up_after
+        )
+    )
 
 
 class Device:

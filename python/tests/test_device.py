@@ -1,8 +1,12 @@
 """A device in a directory, and a served one."""
 
 import asyncio
+import json
+import os
 import socket
+import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +22,28 @@ def dev(tmp_path: Path) -> Iterator[device.Device]:
         yield opened
 
 
-def test_a_program_runs_on_a_write(dev: device.Device) -> None:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A served device. `make test` names the command in `CIPHERMILL_COMMAND`."""
+    command = [os.environ["CIPHERMILL_COMMAND"], "serve", "--json", "--store", str(tmp_path / "served")]
+    command += ["--listen", "127.0.0.1:0", "--allow-host", "nqn.2026-01.io.github.ciphermill:host", "--insecure-params"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+            assert process.wait(30) == 0
+
+
+@pytest.fixture
+def address(server: subprocess.Popen[bytes]) -> str:
+    """Its address, which it prints once hosts can connect."""
+    assert server.stdout is not None
+    return str(json.loads(server.stdout.readline())["listening"])
+
+
+def check_sum_on_write(dev: device.Device) -> None:
+    """A program on a device adds two ciphertexts."""
     client = tfhe.keygen("TEST_SMALL_U64", insecure=True)
     bootstrapping, keyswitching = client.evaluation().parts()
     x, y = client.encrypt([1, 2], within=(0, 3)).to_bytes()
@@ -32,14 +57,65 @@ def test_a_program_runs_on_a_write(dev: device.Device) -> None:
     assert result.computed
     total = tfhe.EncryptedIntegers.from_bytes([dev.get("4:0:3")])
     np.testing.assert_array_equal(client.decrypt(total), [3])
+
+
+def test_a_program_runs_on_a_write(dev: device.Device) -> None:
+    check_sum_on_write(dev)
     stored = {entry.register: entry for entry in dev.list()}
     assert set(stored) == {"0:0:0", "2:0:1", "2:0:2", "3:0:2", "4:0:3"}
     assert stored["4:0:3"] == dev.stat("4:0:3")
-    assert stored["4:0:3"].nbytes == result.nbytes
+    assert stored["4:0:3"].nbytes == len(dev.get("4:0:3"))
     metrics = dev.metrics()
     assert metrics["ciphermill_device_objects"] == 5
     dev.delete("3:0:2")
     assert len(dev.list()) == 4
+
+
+def test_a_program_runs_on_a_served_device(address: str) -> None:
+    with device.connect(address) as dev:
+        check_sum_on_write(dev)
+        assert {entry.register for entry in dev.list()} == {"0:0:0", "2:0:1", "2:0:2", "3:0:2", "4:0:3"}
+        with pytest.raises(cm.DeviceError, match="refused"):
+            dev.put("0:0:1", b"no program")
+        with pytest.raises(cm.ParameterError, match="metrics"):
+            dev.metrics()
+    with pytest.raises(cm.ClosedError, match="is closed"):
+        dev.list()
+
+
+def test_several_threads_share_a_connection(address: str) -> None:
+    program = device.assemble("homadd 4:0:3, 3:0:2\nreturn 4:0:3").code
+    registers = [f"0:{key}:0" for key in range(16)]
+    with device.connect(address) as dev, ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda register: dev.put(register, program), registers))
+        assert list(pool.map(dev.get, registers)) == [program] * 16
+        assert {entry.register for entry in dev.list()} == set(registers)
+
+
+def test_the_async_form_of_a_served_device(address: str) -> None:
+    program = device.assemble("homadd 4:0:3, 3:0:2\nreturn 4:0:3").code
+
+    async def use() -> list[device.Object]:
+        async with device.connect_async(address) as dev:
+            await asyncio.gather(*(dev.put(f"0:{key}:0", program) for key in range(8)))
+            assert await dev.get("0:3:0") == program
+            return await dev.list()
+
+    assert len(asyncio.run(use())) == 8
+
+
+def test_a_stranger_is_refused(address: str) -> None:
+    with pytest.raises(cm.PeerError, match="stranger"):
+        device.connect(address, host="nqn.2026-01.io.github.ciphermill:stranger")
+
+
+def test_a_server_that_ends(server: subprocess.Popen[bytes], address: str) -> None:
+    with device.connect(address, give_up_after=0.5) as dev:
+        assert dev.list() == []
+        server.terminate()
+        assert server.wait(30) == 0
+        with pytest.raises(cm.PeerError):
+            dev.list()
 
 
 def test_programs_are_text_again() -> None:
@@ -117,3 +193,5 @@ def test_no_server_answers() -> None:
         device.connect(f"127.0.0.1:{port}")
     with pytest.raises(cm.ParameterError, match="HOST:PORT"):
         device.connect("nowhere")
+    with pytest.raises(cm.ParameterError, match="give_up_after -1"):
+        device.connect(f"127.0.0.1:{port}", give_up_after=-1.0)

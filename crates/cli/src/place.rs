@@ -115,8 +115,12 @@ impl RemoteArgs {
 
     /// Connects.
     pub(crate) fn connect(&self, target: &str) -> Result<NvmeTransport, CliError> {
-        let options =
-            RemoteOptions { subsystem: self.nqn.clone(), host: self.host_nqn.clone(), namespace: self.namespace };
+        let options = RemoteOptions {
+            subsystem: self.nqn.clone(),
+            host: self.host_nqn.clone(),
+            namespace: self.namespace,
+            ..RemoteOptions::default()
+        };
         let environment = env::var(remote::HOST_NQN_VARIABLE).ok();
         let config = remote::config(target, &options, environment).map_err(ClientError::from)?;
         let host = config.host.clone();

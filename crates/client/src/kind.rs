@@ -6,6 +6,7 @@ use ciphermill_bfv::BfvError;
 use ciphermill_bigint::BigIntError;
 use ciphermill_hmvp::HmvpError;
 use ciphermill_middleware::TransportError;
+use ciphermill_nvme::initiator::InitiatorError;
 use ciphermill_paillier::PaillierError;
 use ciphermill_paillier::fixed_point::FixedPointError;
 use ciphermill_paillier::packing::PackingError;
@@ -169,8 +170,14 @@ fn of_transport(error: &TransportError) -> ErrorKind {
         TransportError::NotFound { .. } | TransportError::Empty => ErrorKind::Parameter,
         TransportError::TooLarge { .. } | TransportError::NoSpace(_) => ErrorKind::Memory,
         TransportError::Content(_) | TransportError::Output(_) => ErrorKind::Other,
+        TransportError::Failed(cause) if is_connection(&**cause) => ErrorKind::Peer,
         _ => ErrorKind::Device,
     }
+}
+
+/// Whether the connection failed, not a command.
+fn is_connection(cause: &(dyn Error + 'static)) -> bool {
+    matches!(cause.downcast_ref(), Some(error) if !matches!(error, InitiatorError::Command { .. }))
 }
 
 fn of_wire(error: &WireError) -> ErrorKind {
@@ -233,5 +240,15 @@ mod tests {
             assert_eq!(kind(&content), expected, "{content}");
         }
         assert_eq!(kind(&ClientError::SecretKeyNeeded), ErrorKind::Parameter);
+    }
+
+    /// A lost connection is the peer's, what a device answers is the device's.
+    #[test]
+    fn a_lost_connection_is_no_refusal() {
+        let source = std::sync::Arc::new(std::io::Error::from(std::io::ErrorKind::ConnectionRefused));
+        let lost = InitiatorError::Io { address: "localhost:4420".to_owned(), source };
+        assert_eq!(kind(&TransportError::Failed(Box::new(lost))), ErrorKind::Peer);
+        assert_eq!(kind(&TransportError::Failed("a damaged blob".into())), ErrorKind::Device);
+        assert_eq!(kind(&TransportError::Refused("no such type".into())), ErrorKind::Device);
     }
 }

@@ -1,6 +1,7 @@
 //! Connecting to a served device.
 
 use std::io;
+use std::time::Duration;
 
 use ciphermill_middleware::{DEFAULT_HOST_NQN, NvmeConfig, NvmeError, NvmeTransport};
 use ciphermill_nvme::Status;
@@ -31,6 +32,8 @@ pub struct RemoteOptions {
     pub host: Option<String>,
     /// The namespace.
     pub namespace: Option<u32>,
+    /// How long to try to establish a lost connection again.
+    pub give_up_after: Option<Duration>,
 }
 
 /// The configuration for an address HOST:PORT or nvme-tcp://HOST:PORT/SUBSYSTEM-NQN?host-nqn=NQN&namespace=N. The options take
@@ -53,6 +56,7 @@ pub fn config(address: &str, options: &RemoteOptions, environment: Option<String
     let host = name("host", options.host.clone().or(url.host).or(environment))?;
     config.host = host.unwrap_or_else(|| DEFAULT_HOST_NQN.to_owned());
     config.namespace = options.namespace.or(url.namespace).unwrap_or(config.namespace);
+    config.give_up_after = options.give_up_after.unwrap_or(config.give_up_after);
     Ok(config)
 }
 
@@ -199,7 +203,10 @@ mod tests {
             subsystem: Some("nqn.o:s".to_owned()),
             host: Some("nqn.o:h".to_owned()),
             namespace: Some(9),
+            give_up_after: Some(Duration::from_secs(2)),
         };
+        assert_eq!(config("a:1", &all, None).expect("good").give_up_after, Duration::from_secs(2));
+        assert_eq!(config("a:1", &none, None).expect("good").give_up_after, NvmeConfig::new("a:1").give_up_after);
         let url = "nvme-tcp://a:1/nqn.u:s?host-nqn=nqn.u:h&namespace=2";
         let environment = || Some("nqn.e:h".to_owned());
         let parts = |config: NvmeConfig| (config.subsystem.unwrap_or_default(), config.host, config.namespace);

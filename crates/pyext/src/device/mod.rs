@@ -53,6 +53,11 @@ impl DeviceHandle {
     }
 }
 
+/// Seconds as a duration.
+fn duration(what: &str, seconds: f64) -> Result<Duration, Failure> {
+    Duration::try_from_secs_f64(seconds).map_err(|error| Failure::parameter(format!("{what} {seconds}: {error}")))
+}
+
 #[pymethods]
 impl DeviceHandle {
     /// Opens the store in a directory, which is made if it does not exist.
@@ -71,12 +76,8 @@ impl DeviceHandle {
         progress: Option<Callback>,
         insecure: bool,
     ) -> Result<Self, Failure> {
-        let max_program_duration = max_program_seconds
-            .map(|seconds| {
-                Duration::try_from_secs_f64(seconds)
-                    .map_err(|error| Failure::parameter(format!("max_program_seconds {seconds}: {error}")))
-            })
-            .transpose()?;
+        let max_program_duration =
+            max_program_seconds.map(|seconds| duration("max_program_seconds", seconds)).transpose()?;
         let settings = DeviceSettings {
             memory,
             key_memory,
@@ -105,15 +106,17 @@ impl DeviceHandle {
 
     /// Connects to a served device, as HOST:PORT or nvme-tcp://HOST:PORT/NQN.
     #[staticmethod]
-    #[pyo3(signature = (address, *, subsystem=None, host=None, namespace=None))]
+    #[pyo3(signature = (address, *, subsystem=None, host=None, namespace=None, give_up_after=None))]
     fn served(
         py: Python<'_>,
         address: String,
         subsystem: Option<String>,
         host: Option<String>,
         namespace: Option<u32>,
+        give_up_after: Option<f64>,
     ) -> Result<Self, Failure> {
-        let options = RemoteOptions { subsystem, host, namespace };
+        let give_up_after = give_up_after.map(|seconds| duration("give_up_after", seconds)).transpose()?;
+        let options = RemoteOptions { subsystem, host, namespace, give_up_after };
         let environment = std::env::var(remote::HOST_NQN_VARIABLE).ok();
         let config = remote::config(&address, &options, environment).map_err(ciphermill_client::ClientError::from)?;
         let open = blocking(py, move |_| Ok(Open { transport: Arc::new(remote::connect(config)?), device: None }))?;
