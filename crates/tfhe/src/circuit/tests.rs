@@ -103,8 +103,7 @@ fn ring_switch_and_trace_keep_the_message_and_clear_the_rest() {
     assert!(ring_switch(&wrong, keys.size()).is_err());
 }
 
-/// The noise that the trace leaves in the other coefficients, with exact products, against the model without its bound of a
-/// transform's errors.
+/// The noise that the trace leaves in the other coefficients, with exact products, against the model.
 #[test]
 fn the_rest_after_an_exact_trace_is_as_the_model_says() {
     const KEYS: u8 = 40;
@@ -112,7 +111,7 @@ fn the_rest_after_an_exact_trace_is_as_the_model_says() {
     let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
     let mut spec = ParameterSet::named(TEST_WORD, policy).expect("a named set").spec().clone();
     spec.polynomial_size = PolynomialSize::new(N).expect("a power of two");
-    let model = WordNoise::new(&spec).expect("words");
+    let model = WordNoise::with_fft_error(&spec, 0.0).expect("words");
     let size = PolynomialSize::new(K.0 * N).expect("a power of two");
     let mut sum = 0.0;
     for key in 0..KEYS {
@@ -134,7 +133,7 @@ fn the_rest_after_an_exact_trace_is_as_the_model_says() {
         }
     }
     let samples = f64::from(KEYS) * PER_KEY as f64;
-    let ratio = sum / samples / (model.rest - model.rest_transform);
+    let ratio = sum / samples / model.rest;
     // Half of the coefficients have almost 2^L steps of noise, a quarter half of that, and so on: the mean square of their
     // variances is 1.29 of the squared mean. So a sample's square has the relative variance 3·1.29 − 1.
     let allowed = 5.5 * (2.87 / samples).sqrt();

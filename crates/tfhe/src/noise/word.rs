@@ -48,8 +48,6 @@ pub struct WordNoise {
     pub bit: f64,
     /// The other coefficients after the trace, on average.
     pub rest: f64,
-    /// The part of `rest` that is from the transform: a bound, where the other parts are expectations.
-    pub rest_transform: f64,
     /// The noise that the scheme switch adds to a coefficient, in addition to the noise of its input times S'.
     pub square: f64,
     /// The rounding of a CMux, for a selector of 1.
@@ -76,38 +74,74 @@ enum Place {
     Anywhere,
 }
 
-/// Variance of the error of the f64 transform in Σ_j digit_j·row_j over the l levels of one polynomial.
-fn transform(size: f64, gadget: Decomposition) -> f64 {
-    fft_sum_variance(1.0, size, gadget, FFT_ERROR_FACTOR)
+/// What the f64 transform of a parameter set adds to sums of products of one polynomial.
+#[derive(Clone, Copy)]
+struct Transform<'a> {
+    spec: &'a ParameterSpec,
+    /// k·N.
+    size: f64,
+    /// The root mean square error, as in [`FFT_ERROR_FACTOR`].
+    factor: f64,
 }
 
-/// Variance of a key switch of one polynomial: digits times noise, the transform, and the rounding of the decomposition times a
-/// polynomial of the sum of squares `weight`.
-fn switch(spec: &ParameterSpec, size: f64, gadget: Decomposition, weight: f64) -> f64 {
-    let ulp2 = ulp2(TorusWidth::U64);
-    let rows = size * gadget.level_count.0 as f64 * digit_moment(gadget) * glwe_variance(spec);
-    rows + switch_transform(size, gadget) + rounding(bits(gadget), ulp2) * weight
-}
+impl Transform<'_> {
+    /// Variance of the error in Σ_j digit_j·row_j over the l levels of one polynomial.
+    fn sum(self, gadget: Decomposition) -> f64 {
+        fft_sum_variance(1.0, self.size, gadget, self.factor)
+    }
 
-/// The transform's part of [`switch`]: an error of the mask enters with a bit of the key.
-fn switch_transform(size: f64, gadget: Decomposition) -> f64 {
-    (transform(size, gadget) + ulp2(TorusWidth::U64) / 12.0) * (1.0 + size / 2.0)
+    /// Variance of a blind rotation.
+    fn rotation(self) -> f64 {
+        let of =
+            |backend| blind_rotation_variance_of(self.spec, backend, PackedWord::Float64, &KeyWeights::mean(self.spec));
+        let (bound, exact) = (of(Backend::Fft), of(Backend::Ntt));
+        exact + (bound - exact) * (self.factor / FFT_ERROR_FACTOR).powi(2)
+    }
+
+    /// Variance of a key switch of one polynomial: digits times noise, the transform, and the rounding of the decomposition
+    /// times a polynomial of the sum of squares `weight`.
+    fn switch(self, gadget: Decomposition, weight: f64) -> f64 {
+        let Self { spec, size, .. } = self;
+        let ulp2 = ulp2(TorusWidth::U64);
+        let rows = size * gadget.level_count.0 as f64 * digit_moment(gadget) * glwe_variance(spec);
+        // An error of the mask enters with a bit of the key.
+        let transform = (self.sum(gadget) + ulp2 / 12.0) * (1.0 + size / 2.0);
+        rows + transform + rounding(bits(gadget), ulp2) * weight
+    }
 }
 
 impl WordNoise {
-    /// The variances of a set; `None` if it has no words.
+    /// The variances of a set; `None` if it has no words. The errors of the transform count with their bound
+    /// [`FFT_ERROR_FACTOR`].
     #[must_use]
     pub fn new(spec: &ParameterSpec) -> Option<Self> {
+        Self::with_fft_error(spec, FFT_ERROR_FACTOR)
+    }
+
+    /// The variances with another root mean square error of the transform, in the unit of [`FFT_ERROR_FACTOR`]; 0 for exact
+    /// products.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example_word.txt")]
+    /// use ciphermill_tfhe::noise::word::WordNoise;
+    /// let parameters = ParameterSet::named("WORD_2M64", policy)?;
+    /// let (bound, exact) = (WordNoise::new(&parameters), WordNoise::with_fft_error(&parameters, 0.0));
+    /// assert!(exact.ok_or("a set with words")?.rest < 0.1 * bound.ok_or("a set with words")?.rest);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_fft_error(spec: &ParameterSpec, factor: f64) -> Option<Self> {
         let WordGadgets { selector, trace, square } = spec.word?;
         let (size, ulp2) = (spec.big_lwe_dimension().0 as f64, ulp2(spec.torus));
         let through_key = 1.0 + size / 2.0;
-        let rotation = blind_rotation_variance_of(spec, Backend::Fft, PackedWord::Float64, &KeyWeights::mean(spec));
+        let transform = Transform { spec, size, factor };
+        let rotation = transform.rotation();
         // Rounded to multiples of N'.
         let ring_switch = size * size * ulp2 / 12.0 * through_key;
-        let step = switch(spec, size, trace, size / 2.0);
+        let step = transform.switch(trace, size / 2.0);
         let steps = size.log2() as i32;
         let rest = (0..steps).map(|i| f64::from(steps - 1 - i).exp2() * (1.0 - (-f64::from(i + 1)).exp2()));
-        let rest = rest.sum::<f64>();
         // The coefficients of S'²: their mean (2i + 2 − N')/4, and the variance 3/4 of each of N'/2 products.
         let squares = size * (size * size / 48.0 + 3.0 * size / 8.0);
         let index = |functions: usize| {
@@ -118,12 +152,11 @@ impl WordNoise {
             size,
             rotation,
             bit: rotation + ring_switch + step * ((2.0 * f64::from(steps)).exp2() - 1.0) / 3.0,
-            rest: step * rest,
-            rest_transform: switch_transform(size, trace) * rest,
-            square: switch(spec, size, square, squares),
+            rest: step * rest.sum::<f64>(),
+            square: transform.switch(square, squares),
             cmux_rounding: rounding(bits(selector), ulp2) * through_key,
             // Two polynomials in, and the errors of both out.
-            cmux_transform: (2.0 * transform(size, selector) + ulp2 / 12.0) * through_key,
+            cmux_transform: (2.0 * transform.sum(selector) + ulp2 / 12.0) * through_key,
             moment: digit_moment(selector),
             levels: selector.level_count.0 as f64,
             keyswitch: keyswitch_variance(spec),
