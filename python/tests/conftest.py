@@ -1,9 +1,14 @@
 """What the tests share: plans and keys that several files need."""
 
+import os
+
 import numpy as np
 import pytest
 
 import ciphermill as cm
+
+# scikit-learn's checks leave out the array API without it. SciPy reads it at its import.
+os.environ["SCIPY_ARRAY_API"] = "1"
 
 
 @pytest.fixture(scope="session")
