@@ -12,6 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ciphermill as cm
+from ciphermill._hetero.numbers import Columns
+from ciphermill._hetero.party import Party, inverse
 from ciphermill.linear_model import HeteroLogisticRegression
 
 COLUMNS = {"bank": slice(0, 10), "shop": slice(10, 30)}
@@ -52,6 +54,34 @@ def test_encrypted_equals_plain_in_every_bit() -> None:
     assert all("hidden within" in words for words in report.guarantees.values())
     assert "gradients" in " ".join(report.leaks)
     assert "hidden of shop" in str(report)
+
+
+def test_each_party_preconditions_with_its_own_block() -> None:
+    X, y = breast_cancer()
+    m = len(y)
+    values = np.column_stack([X[:, :10], np.ones(m)])
+    penalties = np.append(np.full(10, 1.0 / m), 0.0)
+    columns = Columns.encode(values)
+    party = Party("bank", columns, penalties)
+    values = np.ldexp(columns.integers.astype(np.float64), -columns.exponents)
+    block = values.T @ values / (4 * m) + np.diag(penalties)
+    residual = np.arange(11.0) - 5
+    np.testing.assert_allclose(party.precondition(residual), np.linalg.solve(block, residual), rtol=1e-5)
+    # Without a preconditioner, 39 products are needed; the blocks between the parties alone need fewer.
+    report = HeteroLogisticRegression(columns=COLUMNS).fit(X, y).report_
+    assert report.converged
+    assert report.products <= 28
+
+
+def test_the_inverse_of_dependent_columns() -> None:
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(40, 12))
+    matrix = root @ root.T + 1e-3 * np.eye(40)
+    np.testing.assert_allclose(inverse(matrix) @ matrix, np.eye(40), atol=1e-9)
+    # A column twice, a column of zeros, and no penalty.
+    values = rng.normal(size=(50, 1)) * np.array([1.0, 1.0, 0.0])
+    party = Party("shop", Columns.encode(values), np.zeros(3))
+    assert np.isfinite(party.precondition(np.ones(3))).all()
 
 
 def test_the_optimum_of_the_quadratic_loss() -> None:

@@ -9,6 +9,12 @@ import numpy as np
 from ciphermill import _native
 from ciphermill._hetero.numbers import Columns, Floats, Integers
 
+#: The most columns whose Hessian is inverted; the time grows with the third power.
+MAX_INVERTED = 1024
+
+#: What is added to the Hessian's diagonal, relative to it, so that the inverse exists for dependent columns too.
+RIDGE = 2.0**-30
+
 
 class Party:
     """The local arithmetic of a party. Every operation is exact, or in one fixed order on every machine."""
@@ -18,11 +24,35 @@ class Party:
         self.columns = columns
         #: λ per column; 0 for the intercept.
         self.penalties = penalties
+        inverted = columns.features <= MAX_INVERTED
+        self._preconditioner = self._inverse() if inverted else self._diagonal()
+
+    def _diagonal(self) -> Floats:
+        """The inverse of the Hessian's diagonal, 1 for a column of zeros without a penalty."""
+        columns = self.columns
         squares = np.einsum("ij,ij->j", columns.integers, columns.integers, dtype=np.int64)
         curvature = np.ldexp(squares.astype(np.float64), -2 * columns.exponents) / (4.0 * columns.samples)
-        diagonal = curvature + penalties
-        #: The inverse of the diagonal of the Hessian, 1 for a column of zeros without a penalty.
-        self.preconditioner = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
+        diagonal = curvature + self.penalties
+        return np.asarray(1.0 / np.where(diagonal > 0, diagonal, 1.0))
+
+    def _inverse(self) -> Floats:
+        """The inverse of the party's block of the Hessian, XᵀX/4m + λ."""
+        columns = self.columns
+        # Sums of up to 2^22 products of 16-bit integers are exact in binary64 in any order.
+        integers = columns.integers.astype(np.float64)
+        grams = sum(integers[i : i + 2**22].T @ integers[i : i + 2**22] for i in range(0, columns.samples, 2**22))
+        hessian = np.ldexp(grams, -columns.exponents[:, None] - columns.exponents) / (4.0 * columns.samples)
+        diagonal = np.diagonal(hessian) + self.penalties
+        diagonal = np.where(diagonal > 0, diagonal, 1.0)
+        np.fill_diagonal(hessian, diagonal + RIDGE * diagonal)
+        return inverse(hessian)
+
+    def precondition(self, residual: Floats) -> Floats:
+        """The residual times the preconditioner: the step of a party whose partner's columns do not count."""
+        if self._preconditioner.ndim == 1:
+            return np.asarray(self._preconditioner * residual)
+        # Row by row, unlike a product of BLAS.
+        return np.asarray(np.add.reduce(self._preconditioner * residual[:, None], axis=0))
 
     def scores(self, weights: Floats) -> Floats:
         """The party's part of z = X·w."""
@@ -31,6 +61,19 @@ class Party:
     def gradient(self, sums: Integers, exponent: int) -> Floats:
         """Xᵀd/m of the integers Xᵀd."""
         return self.columns.unscale(sums, exponent) / self.columns.samples
+
+
+def inverse(matrix: Floats) -> Floats:
+    """The inverse of a symmetric positive definite matrix, by Gauss-Jordan elimination in a fixed order."""
+    work = matrix.copy()
+    for k in range(len(work)):
+        row = work[k] / work[k, k]
+        row[k] = 1.0 / work[k, k]
+        column = work[:, k].copy()
+        work[:, k] = 0.0
+        work -= column[:, None] * row
+        work[k] = row
+    return np.asarray(0.5 * (work + work.T))
 
 
 def dot(left: Floats, right: Floats) -> float:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from ciphermill._costs import Costs
+
 
 @dataclass
-class Report:
+class Report(Costs):
     """The costs of a training and the facts that the parties learn."""
 
     backend: str
@@ -31,20 +30,6 @@ class Report:
     losses: list[float] = field(default_factory=list)
     #: Whether the solver reached the tolerance.
     converged: bool = False
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Add the time of a block to a step."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-    def sent(self, sender: str, receiver: str, kind: str, count: int) -> None:
-        """Count a message."""
-        key = (sender, receiver, kind)
-        self.bytes[key] = self.bytes.get(key, 0) + count
 
     @property
     def equations(self) -> dict[str, tuple[int, int]]:
@@ -76,10 +61,7 @@ class Report:
             "features": self.features,
             "products": self.products,
             "seconds": self.seconds,
-            "bytes": [
-                {"from": sender, "to": receiver, "kind": kind, "bytes": count}
-                for (sender, receiver, kind), count in self.bytes.items()
-            ],
+            "bytes": self._messages(),
             "guarantees": self.guarantees,
             "equations": {party: list(count) for party, count in self.equations.items()},
             "leaks": self.leaks,
@@ -95,12 +77,8 @@ class Report:
         return draw(self, axes)
 
     def __str__(self) -> str:
-        lines = [f"{'back end':<16}{self.backend}", f"{'products':<16}{self.products}"]
-        lines += [f"{step:<16}{seconds * 1e3:.1f} ms" for step, seconds in self.seconds.items()]
-        lines += [
-            f"{sender + ' → ' + receiver:<16}{count} B of {kind}"
-            for (sender, receiver, kind), count in self.bytes.items()
-        ]
+        seconds, messages = self._lines(16)
+        lines = [f"{'back end':<16}{self.backend}", f"{'products':<16}{self.products}", *seconds, *messages]
         lines += [f"{'hidden of ' + party:<16}{words}" for party, words in self.guarantees.items()]
         lines += [f"{'leak':<16}{leak}" for leak in self.leaks]
         return "\n".join(lines)
