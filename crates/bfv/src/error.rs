@@ -67,6 +67,12 @@ pub enum BfvError {
         /// The id of the set that is needed.
         expected: u64,
     },
+    /// An object is of another plan.
+    #[error("{what} is of another plan; use objects whose plans come from equal requests, or from one sealed plan")]
+    WrongPlan {
+        /// The object.
+        what: &'static str,
+    },
     /// A count or length differs from the required one.
     #[error("{what} is {given}, {expected} is needed")]
     Length {

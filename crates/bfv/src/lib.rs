@@ -4,6 +4,7 @@
 //! - [`context`]: the tables of a parameter set; every operation is a method of [`Context`].
 //! - [`keys`], [`encryption`], [`evaluation`], [`keyswitch`], [`encoding`]: the scheme.
 //! - [`lwe`]: extraction, key switching between LWE keys, packing of LWE ciphertexts.
+//! - [`sums`]: sums of vectors of several parties.
 //! - [`serial`]: the byte formats.
 //! - [`noise`]: the noise model behind the planner.
 //!
@@ -49,6 +50,7 @@ pub mod noise;
 pub mod parameters;
 mod secret_key;
 pub mod serial;
+pub mod sums;
 mod tables;
 
 pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};

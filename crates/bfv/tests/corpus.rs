@@ -16,6 +16,9 @@ fn bfv_objects() {
         "sealed_ciphertext_seeded",
         "sealed_galois_keys",
         "secret_key",
+        "sum_plan",
+        "sum_plan_secure",
+        "sums",
     ];
     replay("bfv_objects", crate::invariants::bfv_objects, &accepted);
 }

@@ -19,4 +19,5 @@ mod replay;
 mod seal;
 mod serial;
 mod serial_hostile;
+mod sums;
 mod support;

@@ -107,9 +107,10 @@ fn of_bfv(error: &BfvError) -> ErrorKind {
     match error {
         BfvError::Wire(inner) => of_wire(inner),
         BfvError::Residues(_) => ErrorKind::Malformed,
-        BfvError::WrongKey { .. } | BfvError::WrongParameters { .. } | BfvError::MissingGaloisKeys { .. } => {
-            ErrorKind::Mismatch
-        }
+        BfvError::WrongKey { .. }
+        | BfvError::WrongParameters { .. }
+        | BfvError::WrongPlan { .. }
+        | BfvError::MissingGaloisKeys { .. } => ErrorKind::Mismatch,
         BfvError::Range { .. } => ErrorKind::Range,
         BfvError::Memory { .. } => ErrorKind::Memory,
         BfvError::Randomness(_) | BfvError::Io(_) => ErrorKind::Other,

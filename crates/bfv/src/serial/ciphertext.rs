@@ -99,7 +99,7 @@ impl Stored {
 }
 
 /// The next polynomial. Nothing is allocated unless the input holds it.
-pub(super) fn residues(basis: &RnsBasis, input: &mut Decoder<'_>) -> Result<RnsPoly<Coefficients>, BfvError> {
+pub(crate) fn residues(basis: &RnsBasis, input: &mut Decoder<'_>) -> Result<RnsPoly<Coefficients>, BfvError> {
     Ok(basis.unpack(input.bytes(basis.packed_len())?)?)
 }
 

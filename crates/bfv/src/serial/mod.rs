@@ -16,6 +16,10 @@
 //! RELINEARIZATION_KEY,  u32 bytes of the head | head | for each entry: 32 bytes seed of the a_j | digits × residues of b_j
 //! GALOIS_KEYS             head:  spec | u64 key tag | u32 entries | entries
 //!                         entry: u32 element (0 for s²) | gadget | u16 digits
+//! SUM_PLAN              sums
+//! SUMS                  u16 bytes of sums | sums | u64 key tag | u32 contributions | for each ciphertext: residues of c_0, of c_1
+//!   sums                32 bytes label | u32 parties | f64 log2 failure | u8 security (0: 128 bits, 1: 192, 2: 256)
+//!                         | u8 whether the parameters were asked for | u8 d | u8 segments | segments × (u32 length | u128 bound) | spec
 //! ```
 //!
 //! Masks are expanded from their seeds as [`RnsBasis::uniform`](ciphermill_lattice::rns::RnsBasis::uniform) says, from
@@ -30,6 +34,7 @@ use ciphermill_wire::{Encoder, Kind, open, seal};
 use crate::error::BfvError;
 use crate::parameters::{ParameterSet, ParameterSpec, SecurityPolicy};
 
+pub(crate) use ciphertext::residues;
 pub use switch_keys::{GaloisKeysHeader, MAX_LOADED_KEY_BYTES};
 
 /// Envelope kind of a parameter set.
@@ -44,6 +49,10 @@ pub const PUBLIC_KEY: Kind = Kind(0x0304);
 pub const RELINEARIZATION_KEY: Kind = Kind(0x0305);
 /// Envelope kind of Galois keys.
 pub const GALOIS_KEYS: Kind = Kind(0x0306);
+/// Envelope kind of a plan of encrypted sums.
+pub const SUM_PLAN: Kind = Kind(0x0307);
+/// Envelope kind of an encrypted contribution or sum.
+pub const SUMS: Kind = Kind(0x0308);
 /// Envelope kind of a plan of a matrix-vector product.
 pub const PLAN: Kind = Kind(0x0310);
 /// Envelope kind of an encrypted vector.

@@ -1,10 +1,11 @@
 //! Invariants of every input. The fuzz target and the corpus replay run exactly this function.
 #![allow(unreachable_pub, reason = "the fuzz target includes this file too")]
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use ciphermill_bfv::parameters::TEST_32;
 use ciphermill_bfv::serial::{self, GaloisKeysHeader};
+use ciphermill_bfv::sums::{EncryptedSums, Segment, SumPlan, SumRequest};
 use ciphermill_bfv::{
     BfvError, Ciphertext, Context, GaloisKeys, ParameterSet, PublicKey, RelinearizationKey, SecretKey, SecurityPolicy,
     SeededCiphertext,
@@ -22,11 +23,19 @@ static CONTEXT: LazyLock<Context> = LazyLock::new(|| {
     Context::new(&parameters, Isa::current()).expect("tables")
 });
 
+/// Sums of two parties by the small set.
+static SUM_PLAN: LazyLock<Arc<SumPlan>> = LazyLock::new(|| {
+    let parameters = Some(CONTEXT.parameters().clone());
+    let segments = vec![Segment { len: 40, bound: 100 }, Segment { len: 3, bound: 1 << 40 }];
+    let request = SumRequest { parameters, ..SumRequest::new(segments, 2) };
+    Arc::new(SumPlan::new(&request, Isa::current()).expect("a plan"))
+});
+
 /// Reads an object and writes it again.
 type Reader = fn(&Context, &[u8]) -> Result<Vec<u8>, BfvError>;
 
 /// Every reader, its kind, and how many bytes stand before the name of a set: keys are written under the reader's name.
-const READERS: [(Kind, Reader, Option<usize>); 7] = [
+const READERS: [(Kind, Reader, Option<usize>); 9] = [
     (serial::PARAMETER_SET, |_, b| Ok(ParameterSet::from_bytes(b, INSECURE)?.to_bytes()), None),
     (serial::CIPHERTEXT, ciphertext, None),
     (serial::CIPHERTEXT, |c, b| SeededCiphertext::from_bytes(c, b)?.to_bytes(c), None),
@@ -34,6 +43,8 @@ const READERS: [(Kind, Reader, Option<usize>); 7] = [
     (serial::PUBLIC_KEY, |c, b| Ok(PublicKey::from_bytes(c, b)?.to_bytes()), Some(0)),
     (serial::RELINEARIZATION_KEY, |c, b| RelinearizationKey::from_bytes(c, b)?.to_bytes(c), Some(4)),
     (serial::GALOIS_KEYS, galois_keys, Some(4)),
+    (serial::SUM_PLAN, |_, b| Ok(SumPlan::from_bytes(b, INSECURE, Isa::current())?.to_bytes()), None),
+    (serial::SUMS, |_, b| Ok(EncryptedSums::from_bytes(&SUM_PLAN, b)?.to_bytes()), None),
 ];
 
 /// A ciphertext: a seeded one is written in full, and has been checked as a seeded one.
