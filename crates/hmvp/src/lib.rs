@@ -17,7 +17,9 @@
 mod algorithm1;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod conv;
 pub mod conv2d;
+pub mod conv3d;
 mod diagonal;
 pub mod engine;
 mod entries;

@@ -14,7 +14,7 @@ use num_traits::ToPrimitive;
 use proptest::prelude::*;
 
 /// The convolution by its definition.
-fn convolve(shape: &ConvShape, image: &[i64], kernels: &[i64]) -> Vec<i64> {
+pub(crate) fn convolve(shape: &ConvShape, image: &[i64], kernels: &[i64]) -> Vec<i64> {
     let ConvShape { channels, height, width, kernel_height, kernel_width, stride, padding, .. } = *shape;
     let pixel = |c: usize, y: usize, x: usize| -> i64 {
         let inside = (padding..padding + height).contains(&y) && (padding..padding + width).contains(&x);
@@ -41,10 +41,10 @@ fn convolve(shape: &ConvShape, image: &[i64], kernels: &[i64]) -> Vec<i64> {
 }
 
 /// SplitMix64.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn entries(&mut self, count: usize, bits: u32) -> Vec<i64> {
+    pub(crate) fn entries(&mut self, count: usize, bits: u32) -> Vec<i64> {
         let mut next = || {
             self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -55,7 +55,7 @@ impl Random {
     }
 }
 
-fn noise(seed: u8) -> Csprng {
+pub(crate) fn noise(seed: u8) -> Csprng {
     Csprng::from_secret(&SecretSeed::from_bytes([seed; 32]), 1)
 }
 
@@ -96,7 +96,14 @@ fn check(request: &Conv2dRequest) {
     check_entries(request, &image, &kernels);
 }
 
-fn shape(channels: usize, size: usize, kernels: usize, kernel: usize, stride: usize, padding: usize) -> ConvShape {
+pub(crate) fn shape(
+    channels: usize,
+    size: usize,
+    kernels: usize,
+    kernel: usize,
+    stride: usize,
+    padding: usize,
+) -> ConvShape {
     let (height, width, kernel_height, kernel_width) = (size, size, kernel, kernel);
     ConvShape { channels, height, width, kernels, kernel_height, kernel_width, stride, padding }
 }
@@ -143,7 +150,7 @@ fn eight_bits_need_one_limb_and_no_special_modulus() {
     assert!(plan.log2_failure() <= -64.0);
 }
 
-fn test_set(name: &str) -> ParameterSet {
+pub(crate) fn test_set(name: &str) -> ParameterSet {
     ParameterSet::named(name, SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly).expect("a set")
 }
 

@@ -2,6 +2,7 @@
 
 mod below_128;
 mod conv2d;
+mod conv3d;
 mod failures;
 mod hostile;
 mod numpy;

@@ -7,7 +7,7 @@ use ciphermill_math::Isa;
 use ciphermill_math::modulus::ntt_primes;
 
 use super::layout::ConvLayout;
-use super::shape::ConvShape;
+use super::shape::{Conv3dShape, Shape};
 use crate::error::HmvpError;
 use crate::{Encryption, PlanError};
 use ciphermill_bfv::context::Context;
@@ -47,9 +47,9 @@ const MAX_BYTES: u64 = 1 << 32;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Conv2dRequest {
+pub struct ConvRequest<S> {
     /// Sizes.
-    pub shape: ConvShape,
+    pub shape: S,
     /// Kernel entries are in [−2^(b−1), 2^(b−1)), 2 to 32.
     pub kernel_bits: u32,
     /// So are entries of the image, 2 to 32.
@@ -64,9 +64,9 @@ pub struct Conv2dRequest {
     pub parameters: Option<ParameterSet>,
 }
 
-impl Conv2dRequest {
+impl<S: Shape> ConvRequest<S> {
     /// Entries of 8 bits, 128 bits of security, encryption under the secret key, failing with a probability of at most 2^-64.
-    pub fn new(shape: ConvShape) -> Self {
+    pub fn new(shape: S) -> Self {
         Self {
             shape,
             kernel_bits: 8,
@@ -76,6 +76,11 @@ impl Conv2dRequest {
             log2_failure: -64.0,
             parameters: None,
         }
+    }
+
+    /// The shape as one of three dimensions.
+    pub(super) fn volume(&self) -> Conv3dShape {
+        self.shape.into()
     }
 }
 
@@ -94,37 +99,34 @@ impl Conv2dRequest {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct Conv2dPlan {
-    request: Conv2dRequest,
+pub struct ConvPlan<S> {
+    request: ConvRequest<S>,
     context: Context,
     pub(super) layout: ConvLayout,
 }
 
-impl fmt::Debug for Conv2dPlan {
+impl<S> fmt::Debug for ConvPlan<S> {
     /// Without the tables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parameters = self.context.parameters().spec();
-        f.debug_struct("Conv2dPlan")
-            .field("parameters", parameters)
-            .field("layout", &self.layout)
-            .finish_non_exhaustive()
+        f.debug_struct("ConvPlan").field("parameters", parameters).field("layout", &self.layout).finish_non_exhaustive()
     }
 }
 
-impl PartialEq for Conv2dPlan {
+impl<S: PartialEq> PartialEq for ConvPlan<S> {
     fn eq(&self, other: &Self) -> bool {
         self.request == other.request && self.context.parameters() == other.context.parameters()
     }
 }
 
-impl Conv2dPlan {
+impl<S: Shape> ConvPlan<S> {
     /// Picks layout and parameters.
     ///
     /// # Errors
     /// If a size is out of range, no admissible parameters do it, those given have too small a t (says the t that is needed)
     /// or too little room for noise, or kernels or ciphertexts would take more than 4 GiB.
-    pub fn new(request: &Conv2dRequest, isa: Isa) -> Result<Self, HmvpError> {
-        request.shape.validate()?;
+    pub fn new(request: &ConvRequest<S>, isa: Isa) -> Result<Self, HmvpError> {
+        request.volume().validate()?;
         require_range("bits of kernel entries", request.kernel_bits, 2, 32)?;
         require_range("bits of image entries", request.image_bits, 2, 32)?;
         if !(MIN_LOG2_FAILURE..0.0).contains(&request.log2_failure) {
@@ -159,12 +161,12 @@ impl Conv2dPlan {
     }
 
     /// The request.
-    pub fn request(&self) -> &Conv2dRequest {
+    pub fn request(&self) -> &ConvRequest<S> {
         &self.request
     }
 
     /// Sizes.
-    pub fn shape(&self) -> &ConvShape {
+    pub fn shape(&self) -> &S {
         &self.request.shape
     }
 
@@ -207,8 +209,8 @@ impl Conv2dPlan {
     }
 
     /// The standard deviation of the noise of an output, over the randomness of key and encryption, for the worst
-    /// kernels. With M′ kernels to a plaintext, a coefficient has M′·C·(kernel height)·(kernel width) terms, each with
-    /// a fresh error times 2^(kernel_bits − 1).
+    /// kernels. With M′ kernels to a plaintext, a coefficient has M′ times as many terms as a kernel has entries, each with a
+    /// fresh error times 2^(kernel_bits − 1).
     ///
     /// # Example
     /// ```
@@ -233,29 +235,29 @@ impl Conv2dPlan {
 }
 
 /// The least t that represents all outputs: sums of as many terms as a kernel has entries, of either sign.
-fn least_modulus(request: &Conv2dRequest) -> u128 {
-    let greatest = (request.shape.kernel_len() as u128) << (request.kernel_bits + request.image_bits - 2);
+fn least_modulus<S: Shape>(request: &ConvRequest<S>) -> u128 {
+    let greatest = (request.volume().kernel_len() as u128) << (request.kernel_bits + request.image_bits - 2);
     2 * greatest + 1
 }
 
-fn noise_std_dev(request: &Conv2dRequest, parameters: &ParameterSet, layout: &ConvLayout) -> f64 {
-    let terms = (layout.kernels() * request.shape.kernel_len()) as f64;
+fn noise_std_dev<S: Shape>(request: &ConvRequest<S>, parameters: &ParameterSet, layout: &ConvLayout) -> f64 {
+    let terms = (layout.kernels() * request.volume().kernel_len()) as f64;
     let entry = f64::from(request.kernel_bits - 1).exp2();
     entry * (terms * noise::fresh_variance(parameters.spec(), request.encryption)).sqrt()
 }
 
-fn log2_failure(request: &Conv2dRequest, parameters: &ParameterSet, layout: &ConvLayout) -> f64 {
+fn log2_failure<S: Shape>(request: &ConvRequest<S>, parameters: &ParameterSet, layout: &ConvLayout) -> f64 {
     let q: f64 = parameters.ciphertext_moduli.iter().map(|&q| (q as f64).log2()).sum();
     let limit = q - 1.0 - (parameters.plaintext_modulus as f64).log2();
-    noise::log2_failure(limit, noise_std_dev(request, parameters, layout), request.shape.output_len() as f64)
+    noise::log2_failure(limit, noise_std_dev(request, parameters, layout), request.volume().output_len() as f64)
 }
 
 /// The layout for the caller's parameters.
-fn given(request: &Conv2dRequest, parameters: &ParameterSet) -> Result<ConvLayout, HmvpError> {
-    let layout = ConvLayout::new(&request.shape, parameters.polynomial_size.get())?;
+fn given<S: Shape>(request: &ConvRequest<S>, parameters: &ParameterSet) -> Result<ConvLayout, HmvpError> {
+    let layout = ConvLayout::new(&request.volume(), parameters.polynomial_size.get())?;
     let (t, needed) = (parameters.plaintext_modulus, least_modulus(request));
     if u128::from(t) < needed {
-        let (cols, matrix_bits, vector_bits) = (request.shape.kernel_len(), request.kernel_bits, request.image_bits);
+        let (cols, matrix_bits, vector_bits) = (request.volume().kernel_len(), request.kernel_bits, request.image_bits);
         return Err(PlanError::PlaintextModulus { given: t, cols, matrix_bits, vector_bits, needed }.into());
     }
     let log2_failure = log2_failure(request, parameters, &layout);
@@ -270,7 +272,7 @@ fn given(request: &Conv2dRequest, parameters: &ParameterSet) -> Result<ConvLayou
 }
 
 /// Of all N the set that costs least.
-fn chosen(request: &Conv2dRequest) -> Result<(ParameterSet, ConvLayout), HmvpError> {
+fn chosen<S: Shape>(request: &ConvRequest<S>) -> Result<(ParameterSet, ConvLayout), HmvpError> {
     let t_bits = 128 - (least_modulus(request) - 1).leading_zeros();
     if t_bits > MAX_PLAINTEXT_BITS {
         let what = format!("outputs of {t_bits} bits, at most {MAX_PLAINTEXT_BITS} are possible; use smaller entries");
@@ -279,7 +281,7 @@ fn chosen(request: &Conv2dRequest) -> Result<(ParameterSet, ConvLayout), HmvpErr
     let mut best: Option<(f64, ParameterSet, ConvLayout)> = None;
     let sizes = (MIN_POLYNOMIAL_SIZE.ilog2()..=MAX_POLYNOMIAL_SIZE.ilog2()).map(|log| 1 << log);
     for n in sizes {
-        let Ok(layout) = ConvLayout::new(&request.shape, n) else { continue };
+        let Ok(layout) = ConvLayout::new(&request.volume(), n) else { continue };
         let Some(parameters) = smallest(request, &layout, n, t_bits) else { continue };
         let transform = (n * n.ilog2() as usize * parameters.ciphertext_moduli.len()) as f64;
         let cost = layout.cost() * transform;
@@ -299,7 +301,7 @@ fn chosen(request: &Conv2dRequest) -> Result<(ParameterSet, ConvLayout), HmvpErr
 }
 
 /// The set with the smallest modulus that leaves the noise its room; `None` if N is too small for it.
-fn smallest(request: &Conv2dRequest, layout: &ConvLayout, n: usize, t_bits: u32) -> Option<ParameterSet> {
+fn smallest<S: Shape>(request: &ConvRequest<S>, layout: &ConvLayout, n: usize, t_bits: u32) -> Option<ParameterSet> {
     let most = largest_modulus_bits(n, request.security)? as u32;
     let polynomial_size = PolynomialSize::new(n).ok()?;
     // The noise depends on the modulus in no way, so one bit after the other ends at the smallest.
@@ -311,7 +313,7 @@ fn smallest(request: &Conv2dRequest, layout: &ConvLayout, n: usize, t_bits: u32)
         }
         let primes = |bits, count| ntt_primes(bits, n).take(count as usize).map(|p| p.value());
         let spec = ParameterSpec {
-            name: format!("CONV2D_{n}_{bits}_t2^{t_bits}"),
+            name: format!("{}_{n}_{bits}_t2^{t_bits}", S::NAME),
             polynomial_size,
             ciphertext_moduli: primes(short, limbs - longer).chain(primes(short + 1, longer)).collect(),
             special_moduli: Vec::new(),

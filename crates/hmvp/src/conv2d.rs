@@ -50,11 +50,21 @@
 //! # }
 //! ```
 
-mod layout;
-mod objects;
-mod plan;
-mod shape;
+use crate::conv::{ConvPlan, ConvRequest, EncryptedInput, EncryptedOutput, Kernels};
 
-pub use objects::{ConvKernels, EncryptedConvolution, EncryptedImage};
-pub use plan::{Conv2dPlan, Conv2dRequest};
-pub use shape::ConvShape;
+pub use crate::conv::ConvShape;
+
+/// A request for a convolution.
+pub type Conv2dRequest = ConvRequest<ConvShape>;
+
+/// A convolution with everything fixed.
+pub type Conv2dPlan = ConvPlan<ConvShape>;
+
+/// Kernels in the form in which they multiply.
+pub type ConvKernels = Kernels<ConvShape>;
+
+/// An encrypted image.
+pub type EncryptedImage = EncryptedInput<ConvShape>;
+
+/// An encrypted output.
+pub type EncryptedConvolution = EncryptedOutput<ConvShape>;

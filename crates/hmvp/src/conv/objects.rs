@@ -6,7 +6,8 @@ use ciphermill_lattice::Csprng;
 use ciphermill_lattice::rns::RnsPoly;
 use zeroize::Zeroizing;
 
-use super::plan::Conv2dPlan;
+use super::plan::ConvPlan;
+use super::shape::Shape;
 use crate::Encryption;
 use crate::entries::require_entries;
 use crate::error::HmvpError;
@@ -31,8 +32,8 @@ use ciphermill_bfv::keys::{PublicKey, SecretKey};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct EncryptedImage {
-    plan: Arc<Conv2dPlan>,
+pub struct EncryptedInput<S> {
+    plan: Arc<ConvPlan<S>>,
     ciphertexts: Vec<Ciphertext>,
 }
 
@@ -53,9 +54,9 @@ pub struct EncryptedImage {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct ConvKernels {
-    plan: Arc<Conv2dPlan>,
-    /// By group of kernels and limb: the spectra of each group of channels, one after another.
+pub struct Kernels<S> {
+    plan: Arc<ConvPlan<S>>,
+    /// By group of kernels and limb: the spectra of each slice and group of channels, one after another.
     spectra: Vec<Vec<Vec<u64>>>,
 }
 
@@ -76,8 +77,8 @@ pub struct ConvKernels {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct EncryptedConvolution {
-    plan: Arc<Conv2dPlan>,
+pub struct EncryptedOutput<S> {
+    plan: Arc<ConvPlan<S>>,
     ciphertexts: Vec<Ciphertext>,
 }
 
@@ -88,7 +89,11 @@ fn require_entry_count(what: [&'static str; 2], entries: &[i64], len: usize, bit
 }
 
 /// An error unless these are `expected` ciphertexts of two parts at the plan's level, of one key.
-fn require_ciphertexts(plan: &Conv2dPlan, ciphertexts: &[Ciphertext], expected: usize) -> Result<(), HmvpError> {
+fn require_ciphertexts<S: Shape>(
+    plan: &ConvPlan<S>,
+    ciphertexts: &[Ciphertext],
+    expected: usize,
+) -> Result<(), HmvpError> {
     let context = plan.context();
     require_length("number of ciphertexts", ciphertexts.len(), expected)?;
     for ciphertext in ciphertexts {
@@ -100,14 +105,14 @@ fn require_ciphertexts(plan: &Conv2dPlan, ciphertexts: &[Ciphertext], expected: 
     Ok(())
 }
 
-impl EncryptedImage {
-    /// Encrypts the [`image_len`](super::ConvShape::image_len) entries of an image under the secret key.
+impl<S: Shape> EncryptedInput<S> {
+    /// Encrypts the [`image_len`](super::Conv3dShape::image_len) entries of an image under the secret key.
     ///
     /// # Errors
     /// If there are not so many, one is out of the plan's range, the key is of other parameters, or the operating system
     /// gives no randomness.
     pub fn encrypt(
-        plan: &Arc<Conv2dPlan>,
+        plan: &Arc<ConvPlan<S>>,
         key: &SecretKey,
         image: &[i64],
         noise: &mut Csprng,
@@ -137,7 +142,7 @@ impl EncryptedImage {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn encrypt_public(
-        plan: &Arc<Conv2dPlan>,
+        plan: &Arc<ConvPlan<S>>,
         key: &PublicKey,
         image: &[i64],
         rng: &mut Csprng,
@@ -151,12 +156,12 @@ impl EncryptedImage {
     }
 
     fn encrypt_with(
-        plan: &Arc<Conv2dPlan>,
+        plan: &Arc<ConvPlan<S>>,
         image: &[i64],
         mut encrypt: impl FnMut(&Plaintext) -> Result<Ciphertext, HmvpError>,
     ) -> Result<Self, HmvpError> {
         let what = ["number of entries of the image", "an entry of the image"];
-        require_entry_count(what, image, plan.shape().image_len(), plan.request().image_bits)?;
+        require_entry_count(what, image, plan.request().volume().image_len(), plan.request().image_bits)?;
         let ciphertext = |input| {
             let coefficients = Zeroizing::new(plan.layout.image(input, image));
             encrypt(&Zeroizing::new(plan.context().encode(&coefficients)?))
@@ -169,30 +174,30 @@ impl EncryptedImage {
     ///
     /// # Errors
     /// If they are not as many as the plan has, or not of its parameters and of one key.
-    pub fn from_ciphertexts(plan: &Arc<Conv2dPlan>, ciphertexts: Vec<Ciphertext>) -> Result<Self, HmvpError> {
+    pub fn from_ciphertexts(plan: &Arc<ConvPlan<S>>, ciphertexts: Vec<Ciphertext>) -> Result<Self, HmvpError> {
         require_ciphertexts(plan, &ciphertexts, plan.layout.inputs())?;
         Ok(Self { plan: plan.clone(), ciphertexts })
     }
 
-    /// Its ciphertexts: tile after tile (row after row), for each the groups of channels.
+    /// Its ciphertexts: slice after slice, in each tile after tile (row after row), for each the groups of channels.
     pub fn ciphertexts(&self) -> &[Ciphertext] {
         &self.ciphertexts
     }
 }
 
-impl ConvKernels {
-    /// Prepares the [`kernels_len`](super::ConvShape::kernels_len) entries of the kernels.
+impl<S: Shape> Kernels<S> {
+    /// Prepares the [`kernels_len`](super::Conv3dShape::kernels_len) entries of the kernels.
     ///
     /// # Errors
     /// If there are not so many, or one is out of the plan's range.
-    pub fn prepare(plan: &Arc<Conv2dPlan>, kernels: &[i64]) -> Result<Self, HmvpError> {
+    pub fn prepare(plan: &Arc<ConvPlan<S>>, kernels: &[i64]) -> Result<Self, HmvpError> {
         let what = ["number of entries of the kernels", "an entry of a kernel"];
-        require_entry_count(what, kernels, plan.shape().kernels_len(), plan.request().kernel_bits)?;
+        require_entry_count(what, kernels, plan.request().volume().kernels_len(), plan.request().kernel_bits)?;
         let basis = plan.context().basis(plan.context().top());
-        let channel_groups = plan.layout.channel_groups();
+        let plaintexts = plan.layout.plaintexts_of_group();
         let group = |group: usize| {
-            let mut spectra = vec![Vec::with_capacity(channel_groups * plan.context().n()); basis.len()];
-            for plaintext in group * channel_groups..(group + 1) * channel_groups {
+            let mut spectra = vec![Vec::with_capacity(plaintexts * plan.context().n()); basis.len()];
+            for plaintext in group * plaintexts..(group + 1) * plaintexts {
                 let spectrum = basis.forward(basis.from_signed(&plan.layout.kernel(plaintext, kernels)));
                 spectra.iter_mut().zip(spectrum.limbs()).for_each(|(spectra, limb)| spectra.extend_from_slice(limb));
             }
@@ -206,23 +211,32 @@ impl ConvKernels {
     ///
     /// # Errors
     /// If the image is of another plan.
-    pub fn multiply(&self, image: &EncryptedImage) -> Result<EncryptedConvolution, HmvpError> {
+    pub fn multiply(&self, image: &EncryptedInput<S>) -> Result<EncryptedOutput<S>, HmvpError> {
         if self.plan != image.plan {
             return Err(HmvpError::WrongPlan { what: "the image" });
         }
-        let tiles = image.ciphertexts.chunks(self.plan.layout.channel_groups()).collect();
-        let outputs = in_pool(|| map(tiles, |tile| self.multiply_tile(tile)));
-        Ok(EncryptedConvolution { plan: self.plan.clone(), ciphertexts: outputs.into_iter().flatten().collect() })
+        let layout = &self.plan.layout;
+        let tiles = in_pool(|| map((0..layout.tiles()).collect(), |tile| self.multiply_tile(tile, image)));
+        // Of each tile slice after slice; of the output slice after slice, in each tile after tile.
+        let mut tiles: Vec<_> = tiles.into_iter().map(Vec::into_iter).collect();
+        let mut ciphertexts = Vec::with_capacity(layout.outputs());
+        for _ in 0..self.plan.request().volume().output_depth() {
+            tiles.iter_mut().for_each(|tile| ciphertexts.extend(tile.take(layout.kernel_groups())));
+        }
+        Ok(EncryptedOutput { plan: self.plan.clone(), ciphertexts })
     }
 
-    /// The output ciphertexts of one tile, from those of its groups of channels.
-    fn multiply_tile(&self, inputs: &[Ciphertext]) -> Vec<Ciphertext> {
-        let context = self.plan.context();
+    /// The output ciphertexts of one tile, slice after slice. Each slice of the image is transformed once, and products are
+    /// summed before they are transformed back.
+    fn multiply_tile(&self, tile: usize, image: &EncryptedInput<S>) -> Vec<Ciphertext> {
+        let (context, layout, shape) = (self.plan.context(), &self.plan.layout, self.plan.request().volume());
         let (basis, n) = (context.basis(context.top()), context.n());
-        // By part and limb: the spectra of each group of channels, as those of the kernels.
+        let inputs: Vec<&Ciphertext> =
+            (0..shape.depth).flat_map(|slice| &image.ciphertexts[layout.inputs_of(slice, tile)]).collect();
+        // By part and limb: the spectra of each slice and group of channels, as those of the kernels.
         let limb = |(part, limb): (usize, usize)| {
             let mut spectra = Vec::with_capacity(inputs.len() * n);
-            for input in inputs {
+            for input in &inputs {
                 spectra.extend_from_slice(input.parts()[part].limb(limb));
             }
             let engine = basis.limbs()[limb].engine();
@@ -231,28 +245,37 @@ impl ConvKernels {
         };
         let jobs = (0..2).flat_map(|part| (0..basis.len()).map(move |limb| (part, limb)));
         let spectra = map(jobs.collect(), limb);
-        let output = |kernels: &Vec<Vec<u64>>| {
+        let slice_words = layout.channel_groups() * n;
+        let output = |(slice, kernels): (usize, &Vec<Vec<u64>>)| {
+            let (overlap, first) = shape.overlap(slice);
+            let factors = overlap.start * slice_words..overlap.end * slice_words;
+            let terms = first * slice_words..(first + overlap.len()) * slice_words;
             let part = |part: usize| {
                 let mut words = vec![0; basis.len() * n];
-                for (i, (limb, out)) in basis.limbs().iter().zip(words.chunks_exact_mut(n)).enumerate() {
-                    limb.engine().multiply_accumulate(out, &spectra[part * basis.len() + i], &kernels[i]);
+                // A window within the padding is 0.
+                let limbs = basis.limbs().iter().zip(words.chunks_exact_mut(n)).enumerate();
+                for (i, (limb, out)) in limbs.filter(|_| !overlap.is_empty()) {
+                    let spectra = &spectra[part * basis.len() + i];
+                    limb.engine().multiply_accumulate(out, &spectra[terms.clone()], &kernels[i][factors.clone()]);
                     limb.engine().inverse_in_place(out);
                 }
                 RnsPoly::from_words(basis.polynomial_size(), words)
             };
             Ciphertext::new(context.parameters().id(), inputs[0].key_tag(), vec![part(0), part(1)])
         };
-        map(self.spectra.iter().collect(), output)
+        let slices =
+            (0..shape.output_depth()).flat_map(|slice| self.spectra.iter().map(move |kernels| (slice, kernels)));
+        map(slices.collect(), output)
     }
 }
 
-impl EncryptedConvolution {
-    /// The [`output_len`](super::ConvShape::output_len) entries.
+impl<S: Shape> EncryptedOutput<S> {
+    /// The [`output_len`](super::Conv3dShape::output_len) entries.
     ///
     /// # Errors
     /// If the key is of another key set or other parameters.
     pub fn decrypt(&self, key: &SecretKey) -> Result<Vec<i64>, HmvpError> {
-        let mut output = vec![0; self.plan.shape().output_len()];
+        let mut output = vec![0; self.plan.request().volume().output_len()];
         for (i, ciphertext) in self.ciphertexts.iter().enumerate() {
             let coefficients = self.plan.context().decode(&Zeroizing::new(key.decrypt(ciphertext)?));
             self.plan.layout.places(i).into_iter().for_each(|(at, index)| output[index] = coefficients[at]);
@@ -264,12 +287,12 @@ impl EncryptedConvolution {
     ///
     /// # Errors
     /// If they are not as many as the plan has, or not of its parameters and of one key.
-    pub fn from_ciphertexts(plan: &Arc<Conv2dPlan>, ciphertexts: Vec<Ciphertext>) -> Result<Self, HmvpError> {
+    pub fn from_ciphertexts(plan: &Arc<ConvPlan<S>>, ciphertexts: Vec<Ciphertext>) -> Result<Self, HmvpError> {
         require_ciphertexts(plan, &ciphertexts, plan.layout.outputs())?;
         Ok(Self { plan: plan.clone(), ciphertexts })
     }
 
-    /// Its ciphertexts: tile after tile, for each the groups of kernels.
+    /// Its ciphertexts: slice after slice, in each tile after tile, for each the groups of kernels.
     pub fn ciphertexts(&self) -> &[Ciphertext] {
         &self.ciphertexts
     }
