@@ -1,7 +1,7 @@
 """The extension module. Import its classes from `ciphermill`."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, SupportsIndex, final
 
 import numpy as np
@@ -14,11 +14,16 @@ __all__ = [
     "BfvSecretKey",
     "Conv2dClient",
     "Conv2dPlan",
+    "Conv3dClient",
+    "Conv3dPlan",
     "DeviceHandle",
+    "EncryptedConv3d",
     "EncryptedConvolution",
     "EncryptedImage",
     "EncryptedProduct",
+    "EncryptedSums",
     "EncryptedVector",
+    "EncryptedVolume",
     "EvaluationKeys",
     "MaskedProduct",
     "MatVecClient",
@@ -31,7 +36,11 @@ __all__ = [
     "PaillierSecretKey",
     "PaillierVector",
     "PreparedKernels",
+    "PreparedKernels3d",
     "PreparedMatrix",
+    "SumKeyHolder",
+    "SumPlan",
+    "SumPublicKey",
     "TfheCiphertexts",
     "TfheClientKey",
     "TfheEvaluationKeys",
@@ -388,10 +397,12 @@ class Conv2dClient:
 
 @final
 class PreparedKernels:
-    """Kernels in the form in which they multiply."""
+    """Kernels in the form in which they multiply. `kernels @ image` is the encrypted convolution."""
 
     def convolve(self, image: EncryptedImage) -> EncryptedConvolution:
         """The convolution of an encrypted image with all kernels. Raises `KeyMismatchError` for an image of another plan."""
+    def __matmul__(self, image: EncryptedImage, /) -> EncryptedConvolution: ...
+    def __rmatmul__(self, other: Any, /) -> Any: ...
 
 @final
 class EncryptedImage:
@@ -412,6 +423,218 @@ class EncryptedConvolution:
     @staticmethod
     def from_bytes(plan: Conv2dPlan, ciphertexts: list[bytes]) -> EncryptedConvolution:
         """Read a convolution. Raises `WireError` if the bytes are not ciphertexts."""
+
+@final
+class Conv3dPlan:
+    """The agreement between the client and the server of a three-dimensional convolution of an encrypted image.
+
+    `image` is the shape (C, D, H, W), `kernels` their number and size (M, d, h, w). Each slice of the image is encrypted once.
+    `stride` and `padding` hold along all three axes; `depth_stride` and `depth_padding` replace them along the depth. Entries of
+    kernels have `kernel_bits` bits with sign, those of images `image_bits`. Outputs are exact; any is wrong with a probability of
+    at most 2^-64.
+
+    Raises `RangeError` for sizes out of range, `ParameterError` if there is no plan.
+    """
+
+    def __new__(
+        cls,
+        image: tuple[SupportsIndex, SupportsIndex, SupportsIndex, SupportsIndex],
+        kernels: tuple[SupportsIndex, SupportsIndex, SupportsIndex, SupportsIndex],
+        *,
+        stride: SupportsIndex = 1,
+        padding: SupportsIndex = 0,
+        depth_stride: SupportsIndex | None = None,
+        depth_padding: SupportsIndex | None = None,
+        kernel_bits: SupportsIndex = 8,
+        image_bits: SupportsIndex = 8,
+    ) -> Conv3dPlan: ...
+    @property
+    def image_shape(self) -> tuple[int, int, int, int]:
+        """The shape (C, D, H, W) of an image."""
+    @property
+    def kernels_shape(self) -> tuple[int, int, int, int, int]:
+        """The shape (M, C, d, h, w) of the kernels."""
+    @property
+    def output_shape(self) -> tuple[int, int, int, int]:
+        """The shape (M, D', H', W') of the output."""
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the probability that any entry of an output is wrong."""
+    def keygen(self) -> Conv3dClient:
+        """Generate a secret key. The server needs no key."""
+    def prepare(self, kernels: npt.ArrayLike) -> PreparedKernels3d:
+        """Prepare kernels of shape (M, C, d, h, w) for any number of images."""
+
+@final
+class Conv3dClient:
+    """The owner of a secret key: encrypts images and decrypts outputs."""
+
+    def encrypt(self, image: npt.ArrayLike) -> EncryptedVolume:
+        """Encrypt integers of shape (C, D, H, W)."""
+    def decrypt(self, output: EncryptedConv3d) -> npt.NDArray[np.int64]:
+        """The output, of shape (M, D', H', W')."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class PreparedKernels3d:
+    """Kernels in the form in which they multiply. `kernels @ image` is the encrypted convolution."""
+
+    def convolve(self, image: EncryptedVolume) -> EncryptedConv3d:
+        """The convolution of an encrypted image with all kernels. Raises `KeyMismatchError` for an image of another plan."""
+    def __matmul__(self, image: EncryptedVolume, /) -> EncryptedConv3d: ...
+    def __rmatmul__(self, other: Any, /) -> Any: ...
+
+@final
+class EncryptedVolume:
+    """An encrypted image of three dimensions."""
+
+    def to_bytes(self) -> list[bytes]:
+        """The bytes of each ciphertext."""
+    @staticmethod
+    def from_bytes(plan: Conv3dPlan, ciphertexts: list[bytes]) -> EncryptedVolume:
+        """Read an image. Raises `WireError` if the bytes are not ciphertexts."""
+
+@final
+class EncryptedConv3d:
+    """An encrypted convolution of three dimensions."""
+
+    def to_bytes(self) -> list[bytes]:
+        """The bytes of each ciphertext."""
+    @staticmethod
+    def from_bytes(plan: Conv3dPlan, ciphertexts: list[bytes]) -> EncryptedConv3d:
+        """Read a convolution. Raises `WireError` if the bytes are not ciphertexts."""
+
+# Sums of several parties; `ciphermill.statistics` gives them a meaning.
+
+@final
+class SumPlan:
+    """The agreement between parties, an aggregator and a key holder on sums of encrypted vectors.
+
+    `segments` has the length of each segment of the vector, and the bound B of its values, which are integers of [-B, B].
+    `parties` is the greatest number of contributions, 1 to 65536. There are at most 64 segments and 2^24 values, and parties
+    times B is at most 2^126. `label`, 32 bytes, names the meaning of the values: objects of plans with other labels do not mix.
+    `security` is 128, 192 or 256 bits. `log2_failure` bounds the probability that any total is wrong.
+
+    Raises `RangeError` for sizes and bounds out of range, `ParameterError` if there is no plan.
+    """
+
+    def __new__(
+        cls,
+        segments: list[tuple[int, int]],
+        parties: SupportsIndex,
+        *,
+        label: bytes | None = None,
+        security: SupportsIndex = 128,
+        log2_failure: float = ...,
+    ) -> SumPlan: ...
+    @property
+    def segments(self) -> list[tuple[int, int]]:
+        """The length and the bound of each segment."""
+    @property
+    def parties(self) -> int:
+        """The greatest number of contributions."""
+    @property
+    def label(self) -> bytes:
+        """The label."""
+    @property
+    def parameters(self) -> str:
+        """The name of the parameter set."""
+    @property
+    def ciphertexts(self) -> int:
+        """The number of ciphertexts of a contribution, and of a sum."""
+    @property
+    def sums_bytes(self) -> int:
+        """The bytes of a contribution, and of a sum."""
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the probability that any total is wrong."""
+    def keygen(self) -> SumKeyHolder:
+        """Generate a key set."""
+    def key_holder(self, secret: bytes) -> SumKeyHolder:
+        """The holder of an existing secret key, from its `to_secret_bytes`; the public key is made again.
+
+        Raises `WireError` for other bytes, `KeyMismatchError` for a key of another parameter set.
+        """
+    def to_bytes(self) -> bytes:
+        """The sealed plan."""
+    @staticmethod
+    def from_bytes(data: bytes) -> SumPlan:
+        """Read a sealed plan. Raises `WireError` if the bytes are not one."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class SumKeyHolder:
+    """The owner of a secret key: decrypts totals. It must not see single contributions."""
+
+    @property
+    def plan(self) -> SumPlan:
+        """The plan."""
+    @property
+    def public(self) -> SumPublicKey:
+        """The key under which parties encrypt."""
+    @property
+    def tag(self) -> str:
+        """The name that all objects of this key set carry."""
+    def decrypt(self, sums: EncryptedSums) -> list[npt.NDArray[Any]]:
+        """The totals of each segment: 64-bit integers, or Python's integers where totals may be beyond.
+
+        Raises `KeyMismatchError` for sums of another key set or plan, `RangeError` or `ParameterError` for totals that
+        contributions of the plan cannot have.
+        """
+    def to_secret_bytes(self) -> bytes:
+        """The secret key in clear."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class SumPublicKey:
+    """The key under which parties encrypt."""
+
+    @property
+    def plan(self) -> SumPlan:
+        """The plan."""
+    @property
+    def tag(self) -> str:
+        """The name that all objects of this key set carry."""
+    def encrypt(self, values: Sequence[npt.ArrayLike]) -> EncryptedSums:
+        """Encrypt a contribution: for each segment a vector of integers, of Python's if they are beyond 64 bits.
+
+        Raises `ParameterError` for other lengths, `DtypeError` for values that are not integers, `RangeError` for values beyond
+        their bound.
+        """
+    def to_bytes(self) -> bytes:
+        """The sealed key."""
+    @staticmethod
+    def from_bytes(plan: SumPlan, data: bytes) -> SumPublicKey:
+        """Read a key. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of other parameters."""
+    def __reduce__(self) -> Any: ...
+
+@final
+class EncryptedSums:
+    """An encrypted contribution, or the sum of several. `+` adds them."""
+
+    @property
+    def plan(self) -> SumPlan:
+        """The plan."""
+    @property
+    def tag(self) -> str:
+        """The name that all objects of the key set carry."""
+    @property
+    def contributions(self) -> int:
+        """The number of contributions, as declared by their senders."""
+    def __add__(self, other: EncryptedSums, /) -> EncryptedSums:
+        """The sum.
+
+        Raises `KeyMismatchError` for another plan or key set, `RangeError` for more contributions than the plan has parties.
+        """
+    def __radd__(self, other: EncryptedSums, /) -> EncryptedSums: ...
+    def to_bytes(self) -> bytes:
+        """The sealed sum."""
+    @staticmethod
+    def from_bytes(plan: SumPlan, data: bytes) -> EncryptedSums:
+        """Read a sum. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
+    def __reduce__(self) -> Any: ...
 
 # Paillier: vectors are flat; `ciphermill.paillier` adds shapes.
 

@@ -1,9 +1,9 @@
 """Devices: objects in registers, programs that run when an object is written or read.
 
     with device.open("store") as dev:                    # a directory of this machine
-        dev.put("2:0:1", keys)
-        dev.put("0:0:1", device.assemble("homadd 4:0:3, 3:0:2").code)
-        dev.put("4:0:3", ciphertext)                     # runs the program
+        dev.put("0:0:0", device.assemble("homadd 4:0:3, 3:0:2\\nreturn 4:0:3").code)
+        dev.put("3:0:2", x)
+        dev.put("4:0:3", y)                              # runs the program
         result = dev.get("4:0:3")
 
     async with device.connect_async("127.0.0.1:4420") as dev:   # a served device

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 import ciphermill as cm
-from ciphermill import device, paillier, tfhe
+from ciphermill import device, inference, paillier, statistics, tfhe
 
 
 def product(matrix: npt.NDArray[np.int8], x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -27,10 +27,39 @@ def table(values: list[int]) -> list[int]:
     return result
 
 
+def digit(kernels: npt.NDArray[np.float64], dense: npt.NDArray[np.float64], images: npt.NDArray[np.float64]) -> int:
+    layers = [inference.Conv2d(kernels), inference.ReLU(), inference.Flatten(), inference.Dense(dense)]
+    classifier = inference.PrivateClassifier(layers, (1, 8, 8), images, batch=4)
+    server = classifier.server(max_samples=10)
+    client = inference.Client(server.client_spec())
+    server.register(client.keys())
+    exchange = client.start(images[:1])
+    while not exchange.done:
+        exchange = client.next(exchange, server.layer(exchange.layer, exchange.query.to_bytes()))
+    return int(exchange.result.predict()[0])
+
+
 async def blobs(address: str) -> list[str]:
     async with device.connect_async(address) as dev:
         await dev.put("0:0:0", device.assemble("return 4:0:3").code)
         return [entry.register for entry in await dev.list()]
+
+
+def volume(image: npt.NDArray[np.int8], kernels: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    plan = cm.Conv3dPlan((1, 16, 16, 16), (4, 3, 3, 3), padding=1)
+    client = plan.keygen()
+    return client.decrypt(plan.prepare(kernels) @ client.encrypt(image))
+
+
+def survey(tables: list[dict[str, npt.NDArray[np.float64]]]) -> float:
+    stats = statistics.SecureStatistics(
+        {"age": (0, 120), "height": statistics.Column(0, 3, decimals=2)}, parties=3, max_rows=1000
+    )
+    holder, aggregator = stats.keygen(), stats.aggregator()
+    for i, rows in enumerate(tables):
+        aggregator.add(f"party {i}", stats.encrypt(holder.public, rows))
+    result = holder.decrypt(aggregator.total())
+    return float(result.mean("age"))
 
 
 def limits() -> str:

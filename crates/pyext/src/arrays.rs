@@ -208,8 +208,8 @@ fn objects(what: &str) -> Failure {
     Failure::new(Class::Dtype, message)
 }
 
-/// `object` as an array.
-fn as_array<'py>(object: &Bound<'py, PyAny>, what: &str) -> Result<Bound<'py, PyUntypedArray>, Failure> {
+/// `object` as an array; `what` names it in errors.
+pub(crate) fn as_array<'py>(object: &Bound<'py, PyAny>, what: &str) -> Result<Bound<'py, PyUntypedArray>, Failure> {
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     if let Ok(array) = object.cast::<PyUntypedArray>() {
         return Ok(array.clone());
@@ -261,6 +261,15 @@ impl MatrixSource for Rows<'_> {
         assert!(row < shape[0] && out.len() == shape[1], "row {row} of a matrix of shape {shape:?}");
         self.matrix.widen(first.wrapping_offset(row as isize * strides[0]), strides[1], out);
     }
+}
+
+/// A new array of shape (m,), of 64-bit integers or, if `wide`, of Python's.
+pub(crate) fn integers(py: Python<'_>, values: Vec<i128>, wide: bool) -> PyResult<Bound<'_, PyAny>> {
+    if !wide {
+        return Ok(vector(py, values.into_iter().map(|x| x as i64).collect()));
+    }
+    let objects = values.into_iter().map(|x| Ok(x.into_pyobject(py)?.into_any().unbind()));
+    Ok(PyArray1::from_vec(py, objects.collect::<PyResult<Vec<Py<PyAny>>>>()?).into_any())
 }
 
 /// A new array of shape (m,).

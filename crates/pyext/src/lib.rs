@@ -12,6 +12,7 @@ mod paillier;
 mod policy;
 mod run;
 mod secrets;
+mod sums;
 mod tfhe;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -31,7 +32,10 @@ mod _native {
     #[pymodule_export]
     use crate::arrays::fixed_order_product;
     #[pymodule_export]
-    use crate::conv::{Conv2dClient, Conv2dPlan, EncryptedConvolution, EncryptedImage, PreparedKernels};
+    use crate::conv::{
+        Conv2dClient, Conv2dPlan, Conv3dClient, Conv3dPlan, EncryptedConv3d, EncryptedConvolution, EncryptedImage,
+        EncryptedVolume, PreparedKernels, PreparedKernels3d,
+    };
     #[pymodule_export]
     use crate::device::{DeviceHandle, assemble, disassemble};
     #[pymodule_export]
@@ -45,6 +49,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::run::{set_threads, threads};
+    #[pymodule_export]
+    use crate::sums::{EncryptedSums, SumKeyHolder, SumPlan, SumPublicKey};
     #[pymodule_export]
     use crate::tfhe::{
         TfheCiphertexts, TfheClientKey, TfheEvaluationKeys, TfheServer, TfheTable, TfheWord, TfheWordTable,

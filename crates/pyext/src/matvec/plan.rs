@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ciphermill_bfv::BfvError;
-use ciphermill_bfv::parameters::{ParameterSet, SecurityLevel};
+use ciphermill_bfv::parameters::ParameterSet;
 use ciphermill_client::hmvp::KeySet;
 use ciphermill_hmvp::{CpuEngine, Encryption, HmvpEngine, Plan, Request, Strategy};
 use ciphermill_math::Isa;
@@ -52,7 +52,7 @@ impl MatVecPlan {
             cols,
             matrix_bits,
             vector_bits,
-            security: level(security)?,
+            security: policy::level(security)?,
             encryption: self::encryption(encryption)?,
             strategy: strategy.map(self::strategy).transpose()?,
             parameters: parameters.map(named).transpose()?,
@@ -190,13 +190,6 @@ impl MatVecPlan {
         let load = slf.py().import("ciphermill._plans")?.getattr("_load_plan")?;
         Ok((load, (slf.get().to_bytes(slf.py()),)))
     }
-}
-
-fn level(bits: u32) -> Result<SecurityLevel, Failure> {
-    SecurityLevel::ALL
-        .into_iter()
-        .find(|level| level.bits() == bits)
-        .ok_or_else(|| Failure::parameter(format!("security {bits} is not supported; use 128, 192 or 256")))
 }
 
 fn encryption(name: &str) -> Result<Encryption, Failure> {

@@ -1,0 +1,1 @@
+"""Parts of the secure statistics: columns as integers, exact moments, the report."""
