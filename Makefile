@@ -19,7 +19,8 @@ export SANITIZER ?=
 export HW_UNITS ?= quick
 # make hw UNIT=…, make hw-waves UNIT=…   units or unit/configuration, separated by commas; `make hw` without it takes all
 export UNIT ?=
-# make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier; BENCH_ARGS=--quick to try it
+# make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier, or python alone;
+#                            BENCH_ARGS=--quick to try it
 export CASES ?=
 export BENCH_ARGS ?=
 # make fresh FRESH_COMMANDS=…  commands to prove, separated by semicolons
@@ -27,7 +28,7 @@ export FRESH_COMMANDS ?= make demo; make test
 # make fresh FRESH_USERS=…     root, builder (a plain user), or both
 export FRESH_USERS ?= root builder
 
-.PHONY: help demo test python wheel arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz miri mutants sbom fresh setup fmt clean
+.PHONY: help demo test python wheel docs arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz miri mutants sbom fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -46,7 +47,10 @@ python: ## build the Python package and install it into .venv
 wheel: ## write a wheel into target/wheels and prove it in bare environments of Python 3.11 to 3.13
 	@scripts/python.sh wheel
 
-bench: ## compare with peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier)
+docs: ## build the documentation site in target/site/html; warnings are errors
+	@scripts/docs.sh build
+
+bench: ## compare with peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier, or python)
 	@scripts/bench.sh
 
 evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)

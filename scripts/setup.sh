@@ -9,8 +9,11 @@
 #   setup.sh hw-full   also, in the same place, Yosys and nextpnr; OpenSTA and the OSU cell library
 #   setup.sh python  a toolchain, and .venv: builds the Python package, compares with other libraries in a Python process
 #   setup.sh plots   a toolchain, and matplotlib (into .tools/plots): what `make arch` draws with
+#   setup.sh site    a toolchain, and Sphinx, matplotlib, selenium (into .tools/site): builds the documentation site; part of test
+#   setup.sh browser Debian's Chromium and its driver, in which `make test` opens the site; part of test
 #   setup.sh sbom    a toolchain, and cyclonedx-python-lib (into .tools/sbom): what `make sbom` writes with; part of test
 #   setup.sh bench   also what the peers for big integers need: GMP, OpenSSL, and PyPI's phe and crypto_mb (into bench/.venv)
+#   setup.sh package a toolchain, .venv, and the peers of the Python package: TenSEAL, phe, HEU (into bench/.package)
 #   setup.sh mutants also cargo-mutants (into .tools)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
 # What comes from Debian is installed when this runs as root; otherwise the one command to run is printed. Exit 2: something
@@ -101,6 +104,10 @@ want_riscv() {
     command -v qemu-riscv64 >/dev/null || debian qemu-user
 }
 
+want_browser() {
+    if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then debian chromium chromium-driver; fi
+}
+
 want_bench() {
     want_python bench/python-peers.txt bench/.venv
     # rug and openssl-sys link the system's libraries; the latter finds them by pkg-config.
@@ -124,11 +131,12 @@ need_cargo_tool() { # need_cargo_tool NAME VERSION: a program of crates.io in .t
 }
 
 need_python_packages() { # need_python_packages LIST FOLDER OPTION…: those of a list of pinned packages, in a separate environment
+    # of python3, or of $interpreter
     local list=$1 folder=$2
     have_python_packages "$list" "$folder" && return
     echo "Installing the packages of $list into $folder"
     rm -rf "$folder"
-    python3 -m venv "$folder"
+    "${interpreter:-python3}" -m venv "$folder"
     "$folder/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: -r "$list" "${@:3}"
     cp "$list" "$folder/installed.txt"
 }
@@ -139,6 +147,10 @@ need_python_tools() {
 
 need_sbom() {
     need_python_packages scripts/sbom-tools.txt .tools/sbom
+}
+
+need_site() {
+    need_python_packages scripts/site-tools.txt .tools/site
 }
 
 need_guest() {
@@ -168,6 +180,13 @@ need_concrete() {
     need_python_packages bench/concrete-peer.txt bench/.concrete --no-deps
 }
 
+need_package_peers() {
+    local interpreter
+    interpreter=$(scripts/find-python.sh 3.11) ||
+        missing "No Python 3.11 with venv: install it (python3.11 and python3.11-venv, or pyenv install 3.11), then try again."
+    need_python_packages bench/package-peers.txt bench/.package
+}
+
 case "${1:-}" in
     build)
         want_build
@@ -177,12 +196,14 @@ case "${1:-}" in
         want_build
         want_python scripts/python-tools.txt .venv
         want_python scripts/sbom-tools.txt .tools/sbom
+        want_python scripts/site-tools.txt .tools/site
         want_hw
-        # A plain user need not have what checks the scripts, nor the guest, nor the tools for RISC-V; he is told, and the tests that
-        # need them say that they skip.
+        # A plain user need not have what checks the scripts, nor the guest, nor the tools for RISC-V, nor Chromium; he is told, and
+        # the tests that need them say that they skip.
         if [ "$(id -u)" -eq 0 ]; then
             want_guest
             want_riscv
+            want_browser
             command -v shellcheck >/dev/null || debian shellcheck
             command -v valgrind >/dev/null || debian valgrind
         fi
@@ -192,12 +213,14 @@ case "${1:-}" in
         need_cargo_tool cargo-deny "$CARGO_DENY"
         need_python_tools
         need_sbom
+        need_site
         need_hw
         if [ "$(id -u)" -eq 0 ]; then
             need_guest
         else
             (want_guest; install_lacking; need_guest) || true
             (want_riscv; install_lacking) || true
+            (want_browser; install_lacking) || true
         fi
         ;;
     riscv)
@@ -235,11 +258,28 @@ case "${1:-}" in
         install_lacking
         need_python_tools
         ;;
+    package)
+        want_build
+        want_python scripts/python-tools.txt .venv
+        install_lacking
+        need_python_tools
+        need_package_peers
+        ;;
     plots)
         want_build
         want_python scripts/plot-tools.txt .tools/plots
         install_lacking
         need_python_packages scripts/plot-tools.txt .tools/plots
+        ;;
+    site)
+        want_build
+        want_python scripts/site-tools.txt .tools/site
+        install_lacking
+        need_site
+        ;;
+    browser)
+        want_browser
+        install_lacking
         ;;
     sbom)
         want_build
@@ -271,6 +311,6 @@ case "${1:-}" in
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|plots|sbom|bench|concrete|mutants|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|package|plots|site|browser|sbom|bench|concrete|mutants|fuzz"
         ;;
 esac

@@ -69,6 +69,12 @@ check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.tom
 check "hardware" scripts/hw.sh checks
 check "tests" tests
 check "Python package" scripts/python.sh test
+if [ "$(id -u)" -eq 0 ] || { command -v chromium && command -v chromedriver; } >/dev/null; then
+    check "documentation site" scripts/docs.sh test
+else
+    check "documentation site" scripts/docs.sh test --without-browser
+    not_run "documentation site in a browser: chromium or chromedriver is not installed"
+fi
 # The whole workspace is selected, so that dependencies have the features of the run above and are not built again.
 check "the command without the engine rtl" cargo test --locked --workspace --test rtl
 for isa in ${ISA_PASSES:-}; do

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The documentation site: Sphinx over docs/, with the reference of the Python package.
+#   docs.sh build     `make docs`: the site in target/site/html; a warning is an error
+#   docs.sh test      builds it, runs the snippets of all pages and the notebooks, and opens the site in headless Chromium
+#   docs.sh test --without-browser   the same without Chromium
+#   docs.sh pictures  runs the snippets and writes their pictures into the folders `pictures` of their pages
+# Nothing is compiled if the extension module is in target/python (python.sh stage); it is staged otherwise.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-target}
+site=$target/site
+python=.tools/site/bin/python
+
+package() { # the package of these sources, around the staged extension module
+    [ -e "$target/python/ciphermill/_native.abi3.so" ] || scripts/python.sh stage
+    rm -rf "$site/python"
+    mkdir -p "$site/python"
+    cp -r python/ciphermill "$site/python/ciphermill"
+    cp "$target/python/ciphermill/_native.abi3.so" "$site/python/ciphermill/"
+    export PYTHONPATH="$PWD/$site/python:$PWD/docs/_tests" PYTHONDONTWRITEBYTECODE=1
+}
+
+build() {
+    # A page that no longer exists must not stay in the site.
+    rm -rf "$site/html"
+    "$python" -m sphinx -q -W --keep-going -j auto -d "$site/doctrees" docs "$site/html"
+    echo "The site is $site/html/index.html."
+}
+
+snippets() {
+    # The command is that of the same run of make test.
+    export CIPHERMILL_COMMAND="$PWD/$target/debug/ciphermill"
+    [ -x "$CIPHERMILL_COMMAND" ] || scripts/python.sh stage
+    "$python" -m pytest -q --tb=short -p no:cacheprovider -p snippets docs python/README.md --ignore=docs/_tests
+}
+
+notebooks() {
+    "$python" -m pytest -q --tb=short -p no:cacheprovider --nbmake notebooks
+}
+
+case "${1:-} ${2:-}" in
+    "build ")
+        scripts/setup.sh site
+        package
+        build
+        ;;
+    "test " | "test --without-browser")
+        package
+        failed=0
+        # Most of the time, each of the two keeps one core busy.
+        build &
+        snippets || failed=1
+        if wait $!; then
+            checks=docs/_tests
+            [ -z "${2:-}" ] || checks=docs/_tests/test_reference.py
+            CIPHERMILL_SITE=$site/html "$python" -m pytest -q --tb=short -p no:cacheprovider "$checks" || failed=1
+        else
+            failed=1
+        fi
+        exit $failed
+        ;;
+    "pictures ")
+        scripts/setup.sh site
+        package
+        CIPHERMILL_WRITE_PICTURES=1 snippets
+        ;;
+    *)
+        echo "usage: docs.sh build|test [--without-browser]|pictures" >&2
+        exit 2
+        ;;
+esac
