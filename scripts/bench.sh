@@ -5,9 +5,29 @@
 # BENCH_OUTPUT names another file, with its whole path. BENCH_ARGS is passed on:
 # --quick, --only TEXT, --params NAME, --cpu-time; the program's --help tells more.
 #
+# CASES=python measures the Python package, as an installed wheel, in one Python process with its peers
+# (bench/python/ciphermill_bench), and writes bench/python.json. It goes with no other family.
+#
 # Exits with 1 if any result of ours differs from a peer's. The times mean something on an idle machine only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+if [ "${CASES:-}" = python ]; then
+    scripts/setup.sh package
+    wheel=$(scripts/python.sh build)
+    # The command of the same sources.
+    cargo build --release --locked -p ciphermill
+    python=bench/.package/bin/python
+    "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheel"
+    # NumPy chooses its kernels by the CPU alone; nothing but the environment and the benchmark is on the path of modules.
+    # shellcheck disable=SC2086 # several arguments
+    exec env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE PYTHONPATH="$PWD/bench/python" "$python" -m ciphermill_bench \
+        --command "${CARGO_TARGET_DIR:-target}/release/ciphermill" \
+        --output "${BENCH_OUTPUT:-$PWD/bench/python.json}" ${BENCH_ARGS:-}
+elif [[ ,${CASES:-}, == *,python,* ]]; then
+    echo "bench.sh: the family python runs alone; use CASES=python, and CASES without it for the others" >&2
+    exit 2
+fi
 
 # The big integers' peers want libraries of Debian's and packages of PyPI's: only where their families are asked for.
 features=()

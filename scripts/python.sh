@@ -3,6 +3,7 @@
 #   python.sh stage    the package in target/python, with the module of the profile `test`, which has debug assertions
 #   python.sh test     stages it; stubs, types and tests
 #   python.sh install  `make python`: a wheel of the profile `release`, installed into .venv
+#   python.sh build    the same wheel in target/wheels; prints its path
 #   python.sh wheel    `make wheel`: a wheel in target/wheels, installed into a bare environment of every supported Python
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -42,6 +43,10 @@ case "${1:-}" in
         "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$file"
         echo "Installed into .venv: $(cd / && "$OLDPWD/$python" -c 'import ciphermill; print(ciphermill.__version__, ciphermill.__file__)')"
         ;;
+    build)
+        scripts/setup.sh python >&2
+        wheel
+        ;;
     wheel)
         scripts/setup.sh python
         file=$(wheel)
@@ -49,7 +54,7 @@ case "${1:-}" in
         scripts/python-bare.sh "$file"
         ;;
     *)
-        echo "usage: python.sh stage|test|install|wheel" >&2
+        echo "usage: python.sh stage|test|install|build|wheel" >&2
         exit 2
         ;;
 esac

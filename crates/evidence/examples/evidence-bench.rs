@@ -11,7 +11,7 @@ use ciphermill_evidence as support;
 use serde_json::{Map, Value, json};
 
 /// Each family with the options that leave one case of it, or few.
-const FAMILIES: [(&str, &str); 9] = [
+const FAMILIES: [(&str, &str); 10] = [
     ("ntt", "--only n4096"),
     ("fft", "--only n4096"),
     ("pbs", "--params MESSAGE_2_2M64"),
@@ -21,6 +21,7 @@ const FAMILIES: [(&str, &str); 9] = [
     ("hmvp", "--only row-packed/64x256"),
     ("modexp", "--only modexp/2048"),
     ("paillier", "--only paillier/2048"),
+    ("python", ""),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
