@@ -70,6 +70,7 @@ SUBPAGES = {
         "pickle",
         "bits",
         "vectors",
+        "mask",
         "threads",
         "errors",
         "paillier",

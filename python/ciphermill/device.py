@@ -54,7 +54,7 @@ class Object(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a write did."""
+    """The outcome of a write."""
 
     nbytes: int
     """Bytes of the stored object."""
@@ -72,7 +72,7 @@ class Program(NamedTuple):
 
 
 def assemble(text: str, bindings: Mapping[str, str] | None = None) -> Program:
-    """Translate an assembly text. `bindings` gives names their registers, as {"x": "3:0:2"}.
+    """Translate an assembly text. `bindings` maps names to registers, as {"x": "3:0:2"}.
 
     Raises `ParameterError` with the line and the reason.
     """

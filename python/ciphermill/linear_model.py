@@ -1,4 +1,9 @@
-"""Estimators in the manner of scikit-learn. They need the extra `sklearn`."""
+"""Estimators in the manner of scikit-learn. They need the extra `sklearn`.
+
+`HeteroLogisticRegression` trains over the columns of two parties, one of which has the labels. Both run in one process. The
+back end "bfv" exchanges the messages of the protocol of two keys, encrypted, masked and flooded. The back end "plain", the
+default, computes the same integers without encryption. Attribute `report_` tells what each party learns.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +177,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
             raise ParameterError(f"columns go beyond the data: {error}") from error
         chosen = np.concatenate(indices)
         if len(np.unique(chosen)) != features or len(chosen) != features:
-            raise ParameterError("columns must give each of the columns of X to exactly one party")
+            raise ParameterError("columns must assign each column of X to exactly one party")
         return list(columns), indices
 
     def _require_samples(self, samples: int, names: Sequence[str], indices: Sequence[npt.NDArray[np.int64]]) -> None:

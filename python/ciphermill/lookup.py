@@ -6,7 +6,7 @@
     reader.record(answer, 17)                            # its bytes
 
 Records are the columns of a matrix, and the query is an encrypted unit vector: the answer is an encrypted product. The server
-sees ciphertexts alone. The client is trusted with the table: a query that is no unit vector reads a sum of records.
+sees only ciphertexts. The client is trusted with the table: a query that is not a unit vector reads a sum of records.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PrivateTable:
             self._prepared[evaluation.tag] = self.plan.server(evaluation).prepare(self._matrix)
 
     def forget(self, tag: str) -> None:
-        """Free the memory that a client's keys and matrix take."""
+        """Free the memory that a client's keys and matrix use."""
         self._prepared.pop(tag, None)
 
     def answer(self, evaluation: _native.EvaluationKeys, query: _native.EncryptedVector) -> _native.EncryptedProduct:
@@ -90,7 +90,7 @@ class PrivateTable:
 
 
 class Reader:
-    """A client of a table with a key set of its own."""
+    """A client of a table with its own key set."""
 
     def __init__(self, plan: _native.MatVecPlan, shape: tuple[int, int]) -> None:
         self._client = plan.keygen()
@@ -104,17 +104,24 @@ class Reader:
 
     def query(self, index: int) -> _native.EncryptedVector:
         """The encrypted query of a record; negative indices count from the end."""
-        index = operator.index(index)
-        count = self.shape[0]
-        if not -count <= index < count:
-            raise ParameterError(f"record {index} of {count}; use {-count} to {count - 1}")
         unit = np.zeros(self._columns, np.int8)
-        unit[index % count % self._columns] = 1
+        unit[self._checked(index) % self._columns] = 1
         return self._client.encrypt(unit)
 
+    def _checked(self, index: int) -> int:
+        """The index, counted from the start."""
+        index, count = operator.index(index), self.shape[0]
+        if not -count <= index < count:
+            raise ParameterError(f"record {index} of {count}; use {-count} to {count - 1}")
+        return index % count
+
     def record(self, answer: _native.EncryptedProduct, index: int) -> bytes:
-        """The record of an answer to the query of `index`."""
+        """The record of an answer to the query of `index`. The caller has to give the index of that query.
+
+        Raises `ParameterError` for an index beyond the table.
+        """
         count, length = self.shape
+        index = self._checked(index)
         column = self._client.decrypt(answer).astype(np.int8).view(np.uint8)
-        fold = operator.index(index) % count // self._columns
+        fold = index // self._columns
         return column[fold * length : (fold + 1) * length].tobytes()

@@ -71,7 +71,8 @@ class SecureStatistics:
         Whether values outside of a column's range count as the nearest bound. Their numbers are encrypted and part of the
         result. By default such a value is an error of the party.
     minimum : int, default 2
-        The least number of contributions of a total, 2 to `parties`. Of fewer parties the totals would say too much about each.
+        The least number of contributions of a total, 2 to `parties`. Totals of fewer parties reveal too much about each of
+        them. It counts contributions, not rows. A key holder that contributes too knows one of them.
     security : {128, 192, 256}, default 128
         Bits of security of the encryption.
     log2_failure : float, default -64.0
