@@ -120,7 +120,7 @@ class Reader:
 
         Raises `ParameterError` for an index beyond the table.
         """
-        count, length = self.shape
+        length = self.shape[1]
         index = self._checked(index)
         column = self._client.decrypt(answer).astype(np.int8).view(np.uint8)
         fold = index // self._columns

@@ -41,3 +41,5 @@ def test_bad_input() -> None:
     reader = Reader(table.plan, table.shape)
     with pytest.raises(cm.ParameterError, match="-2 to 1"):
         reader.query(2)
+    with pytest.raises(cm.ParameterError, match="record 7 of 2; use -2 to 1"):
+        reader.record(table.answer(reader.evaluation, reader.query(0)), 7)
