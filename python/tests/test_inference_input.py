@@ -387,3 +387,23 @@ def test_scikit_learn_is_needed_for_its_models_alone(monkeypatch: pytest.MonkeyP
     assert PrivateClassifier([Dense(np.eye(4))], (4,), X).predict(X).shape == (2,)
     with pytest.raises(ImportError, match=r"ciphermill\[sklearn\]"):
         PrivateClassifier.from_sklearn(LogisticRegression(), X)
+
+
+def test_unused_places_of_ciphertexts_count(rng: np.random.Generator) -> None:
+    """A client can fill all places and declare one sample."""
+    images = rng.normal(size=(20, 1, 8, 8))
+    layers = [Conv2d(rng.normal(size=(2, 1, 3, 3))), ReLU(), Flatten(), Dense(rng.normal(size=(3, 72)))]
+    classifier = PrivateClassifier(layers, (1, 8, 8), images, batch=16)
+    server = classifier.server(max_samples=1)
+    client = Client(server.client_spec())
+    server.register(client.keys())
+    query = client.start(images[:16]).query.to_bytes()
+    with pytest.raises(cm.PeerError, match="the limit is 1"):
+        server.layer(0, with_header(query, samples=1))
+
+
+def test_long_labels_are_refused_before_they_take_memory(parties: Setting) -> None:
+    spec = json.loads(parties.classifier.client_spec())
+    spec["classes"][0] = "a" * 1025
+    with pytest.raises(cm.CiphermillError, match="1025 characters; use at most 1024"):
+        Client(json.dumps(spec).encode())

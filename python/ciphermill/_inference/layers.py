@@ -327,4 +327,4 @@ def step_from(description: dict[str, Any]) -> Step:
     try:
         return STEPS[arguments.pop("kind", "")](**arguments)
     except (KeyError, TypeError):
-        raise ParameterError(f"{description!r} is not a step; use {', '.join(STEPS)}") from None
+        raise ParameterError(f"{str(description)[:100]!r} is not a step; use {', '.join(STEPS)}") from None

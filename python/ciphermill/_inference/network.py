@@ -18,6 +18,9 @@ from ciphermill.errors import ParameterError
 Link = Literal["softmax", "logistic", "none"]
 LINKS: tuple[Link, ...] = ("softmax", "logistic", "none")
 
+#: The most characters of a label.
+MAX_LABEL = 1024
+
 #: The most samples of one message.
 MAX_SAMPLES = 1024
 
@@ -120,8 +123,14 @@ def labels(classes: npt.ArrayLike) -> npt.NDArray[Any]:
     Raises `ParameterError` unless they are distinct and all integers, all Booleans, all strings or all finite numbers.
     """
     try:
+        # An array of strings takes the longest label's room for each of them.
+        long = [label for label in iter(classes) if isinstance(label, str) and len(label) > MAX_LABEL]  # type: ignore[arg-type]
+        if long:
+            raise ParameterError(f"a class has {len(long[0])} characters; use at most {MAX_LABEL}")
         array = np.asarray(classes)
-    except ValueError as error:
+    except ParameterError:
+        raise
+    except (TypeError, ValueError) as error:
         raise ParameterError(f"classes are not an array: {error}; use one axis of labels") from error
     if array.dtype == object and all(isinstance(label, str) for label in array.flat):
         array = array.astype(str)

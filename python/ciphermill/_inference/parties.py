@@ -106,7 +106,7 @@ class Server:
             self._clients.pop(_name(client), None)
 
     def samples(self, client: str) -> list[int]:
-        """By layer: the number of samples that a client has asked for. Raises `KeyMismatchError` for an unknown client."""
+        """By layer: the number of samples that a client can have asked for, the unused places of its ciphertexts included. Raises `KeyMismatchError` for an unknown client."""
         with self._lock:
             return list(self._registered(_name(client)).samples)
 
@@ -128,7 +128,7 @@ class Server:
             client = self._registered(message.header.client)
         form = self._network.stages[index].form
         payload = message.open(lambda parts: _read(lambda: form.read_query(parts, message.samples), "a query"))
-        self._count(client, message)
+        self._count(client, message, -(-message.samples // form.lanes) * form.lanes)
         answer = self._weights[index].multiply(client.prepared[index], payload)
         return Message(replace(message.header, kind="answer"), answer, form.write)
 
@@ -137,10 +137,10 @@ class Server:
             raise KeyMismatchError(f"client {name.hex()} is not registered; send its keys first")
         return self._clients[name]
 
-    def _count(self, client: _Registered, message: Message) -> None:
-        """Count samples, before they are answered."""
+    def _count(self, client: _Registered, message: Message, places: int) -> None:
+        """Count the places for samples in the ciphertexts, before they are answered: a client can use all of them."""
         with self._lock:
-            count = client.samples[message.layer] + message.samples
+            count = client.samples[message.layer] + places
             if self._max_samples is not None and count > self._max_samples:
                 raise PeerError(
                     f"client {message.client} asks for sample {count} of layer {message.layer}; the limit is {self._max_samples}"
