@@ -147,3 +147,13 @@ def test_few_samples_need_consent() -> None:
     with pytest.raises(cm.ParameterError, match="100 samples are fewer than 16 times the 10 features of bank"):
         few.fit(X[:100], y[:100])
     clone(few).set_params(allow_label_leak=True).fit(X[:100], y[:100])
+
+
+def test_columns_of_very_different_size() -> None:
+    X, y = make_classification(400, 6, n_informative=4, random_state=2)
+    columns = {"guest": slice(0, 3), "host": slice(3, 6)}
+    expected = HeteroLogisticRegression(columns=columns, C=1e6).fit(X, y)
+    X = X * np.array([1e155, 1e155, 1.0, 1.0, 1e-150, 1.0])
+    model = HeteroLogisticRegression(columns=columns, C=1e6).fit(X, y)
+    assert model.report_.converged
+    assert model.score(X, y) >= expected.score(X / np.array([1e155, 1e155, 1.0, 1.0, 1e-150, 1.0]), y) - 0.03

@@ -12,6 +12,9 @@ from ciphermill._hetero.numbers import Columns, Floats, Integers
 #: The most columns whose Hessian is inverted; the time grows with the third power.
 MAX_INVERTED = 1024
 
+#: Rows that are converted to binary64 at one time.
+ROWS = 2**14
+
 #: What is added to the Hessian's diagonal, relative to it, so that the inverse exists for dependent columns too.
 RIDGE = 2.0**-30
 
@@ -39,13 +42,24 @@ class Party:
         """The inverse of the party's block of the Hessian, XᵀX/4m + λ."""
         columns = self.columns
         # Sums of up to 2^22 products of 16-bit integers are exact in binary64 in any order.
-        integers = columns.integers.astype(np.float64)
-        grams = sum(integers[i : i + 2**22].T @ integers[i : i + 2**22] for i in range(0, columns.samples, 2**22))
-        hessian = np.ldexp(grams, -columns.exponents[:, None] - columns.exponents) / (4.0 * columns.samples)
-        diagonal = np.diagonal(hessian) + self.penalties
+        gram = np.zeros((columns.features, columns.features))
+        for start in range(0, columns.samples, ROWS):
+            rows = columns.integers[start : start + ROWS].astype(np.float64)
+            gram += rows.T @ rows
+        # In units of 2^-exponent for each column, so that columns of any size stay finite.
+        penalties = np.ldexp(self.penalties, 2 * columns.exponents)
+        hessian = gram / (4.0 * columns.samples)
+        diagonal = np.diagonal(hessian) + penalties
         diagonal = np.where(diagonal > 0, diagonal, 1.0)
+        if not np.isfinite(diagonal).all():
+            return self._diagonal()
+        # A diagonal of ones, but for the square root of a power of two.
+        halves = -np.frexp(diagonal)[1] // 2
         np.fill_diagonal(hessian, diagonal + RIDGE * diagonal)
-        return inverse(hessian)
+        inverted = inverse(np.ldexp(hessian, halves[:, None] + halves))
+        places = halves + columns.exponents
+        result = np.ldexp(inverted, places[:, None] + places)
+        return result if np.isfinite(result).all() else self._diagonal()
 
     def precondition(self, residual: Floats) -> Floats:
         """The residual times the preconditioner: the step of a party whose partner's columns do not count."""
