@@ -152,6 +152,7 @@ class SecureStatistics:
                     [name, list(map(float.hex, bins.edges)), bins.places] for name, bins in self._bins.items()
                 ],
                 "max_rows": self.max_rows,
+                "minimum": self.minimum,
                 "variances": self.variances,
                 "covariances": self.covariances,
                 "clip": self.clip,
@@ -418,14 +419,16 @@ class Statistics:
         #: Seconds, bytes, and the facts that each role learns.
         self.report = report
         at = 1
+        self._clipped: dict[str, int] = {}
         if statistics.clip:
-            report.clipped = dict(zip(statistics.columns, counts[at:], strict=False))
+            self._clipped = dict(zip(statistics.columns, counts[at:], strict=False))
             at += len(statistics.columns)
         self._counts: dict[str, list[int]] = {}
         for name, bins in statistics._bins.items():
             self._counts[name] = counts[at : at + len(bins.edges) - 1]
             at += len(bins.edges) - 1
         self._require_consistent(counts)
+        report.clipped = self._clipped
 
     def _require_consistent(self, counts: list[int]) -> None:
         """An error for totals that no rows have."""
@@ -452,7 +455,7 @@ class Statistics:
     @property
     def clipped(self) -> dict[str, int]:
         """The numbers of clipped values of all parties by column; empty unless clipping was asked for."""
-        return self.report.clipped
+        return dict(self._clipped)
 
     def sum(self, column: str | None = None) -> Any:
         """The sum of a column, or an array of the sums of all columns."""

@@ -505,3 +505,21 @@ def test_histograms_of_narrow_and_wide_columns(steps: int) -> None:
     stats = SecureStatistics({"a": (0, steps)}, parties=2, max_rows=1000, variances=False, histograms={"a": edges})
     result = stats.compute([{"a": values[:1000]}, {"a": values[1000:]}])
     np.testing.assert_array_equal(result.histogram("a")[0], np.histogram(values, edges)[0])
+
+
+def test_each_result_keeps_its_clipped_counts() -> None:
+    stats = SecureStatistics({"a": (0, 10)}, parties=2, max_rows=10, clip=True)
+    holder = stats.keygen()
+    results = []
+    for rows in ([11, 12], [3, 4]):
+        aggregator = stats.aggregator()
+        for name, value in zip("xy", rows, strict=True):
+            aggregator.add(name, stats.encrypt(holder.public, {"a": [value]}).to_bytes())
+        results.append(holder.decrypt(aggregator.total().to_bytes()))
+    assert [result.clipped for result in results] == [{"a": 2}, {"a": 0}]
+
+
+def test_the_minimum_is_part_of_the_agreement() -> None:
+    two, three = (SecureStatistics({"a": (0, 10)}, parties=4, max_rows=10, minimum=least) for least in (2, 3))
+    with pytest.raises(cm.KeyMismatchError):
+        three.encrypt(two.keygen().public, {"a": [1]})
