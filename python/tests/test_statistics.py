@@ -523,3 +523,12 @@ def test_the_minimum_is_part_of_the_agreement() -> None:
     two, three = (SecureStatistics({"a": (0, 10)}, parties=4, max_rows=10, minimum=least) for least in (2, 3))
     with pytest.raises(cm.KeyMismatchError):
         three.encrypt(two.keygen().public, {"a": [1]})
+
+
+@pytest.mark.parametrize(
+    ("column", "histogram"),
+    [((0, 1e-310, 1e-320), None), ((0, 10**400, 10**399), None), ((0, 1e200, 1e199), None), ((0, 9), [0, 10**400])],
+)
+def test_numbers_beyond_binary64(column: tuple[float, ...], histogram: list[int] | None) -> None:
+    with pytest.raises(cm.ParameterError, match="1e\\+140"):
+        SecureStatistics({"a": column}, parties=2, max_rows=9, histograms={"a": histogram} if histogram else None)

@@ -21,6 +21,9 @@ Ints = npt.NDArray[np.int64]
 #: The greatest ratio of a bound to the step: values in binary64 then are within a tenth of a step of their place.
 MAX_STEPS = 2**48
 
+#: The greatest magnitude of a bound, of an edge, and of the inverse of a step: squares and sums of them fit binary64.
+MAX_NUMBER = 10.0**140
+
 #: Columns of fewer steps than this, or than values, are counted step by step.
 MIN_COUNTED = 2**16
 
@@ -38,7 +41,7 @@ def fraction(value: Any, what: str) -> Fraction:
 class Column:
     """The declaration of a column: values from `low` to `high` in steps of `step`, or of 10^-`decimals`.
 
-    Values are rounded to the nearest step. Numbers count as they are written: a step of 0.1 is one tenth. `high` has to be a
+    Values are rounded to the nearest step; the range is checked after that. Numbers count as they are written: a step of 0.1 is one tenth. `high` has to be a
     whole number of steps above `low`, and both bounds are at most 2^48 steps from 0.
 
     Raises `ParameterError` for other declarations.
@@ -51,6 +54,11 @@ class Column:
 
     def __post_init__(self) -> None:
         low, high, step = self.grid
+        for number in (low, high, step, 1 / step if step else step):
+            if abs(number) > MAX_NUMBER:
+                raise ParameterError(
+                    f"the column has a bound, a step or 1/step above {MAX_NUMBER:.0e}; use other units"
+                )
         if step <= 0:
             raise ParameterError(f"the step is {self.step}; use a number above 0")
         if low >= high:
@@ -204,6 +212,8 @@ class Bins:
             exact = [fraction(edge, f"an edge of column {name!r}") for edge in list(edges)]
         except TypeError as error:
             raise ParameterError(f"the edges of column {name!r} are {edges!r}; use a sequence of numbers") from error
+        if any(abs(edge) > MAX_NUMBER for edge in exact):
+            raise ParameterError(f"an edge of column {name!r} is above {MAX_NUMBER:.0e}; use smaller edges")
         if len(exact) < 2 or any(first >= second for first, second in itertools.pairwise(exact)):
             raise ParameterError(f"the edges of column {name!r} do not rise or are fewer than two; use rising numbers")
         low, _, step = column.grid
