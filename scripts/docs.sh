@@ -7,7 +7,7 @@
 # Nothing is compiled if the extension module is in target/python (python.sh stage); it is staged otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-target=${CARGO_TARGET_DIR:-target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 site=$target/site
 python=.tools/site/bin/python
 
@@ -17,7 +17,7 @@ package() { # the package of these sources, around the staged extension module
     mkdir -p "$site/python"
     cp -r python/ciphermill "$site/python/ciphermill"
     cp "$target/python/ciphermill/_native.abi3.so" "$site/python/ciphermill/"
-    export PYTHONPATH="$PWD/$site/python:$PWD/docs/_tests" PYTHONDONTWRITEBYTECODE=1
+    export PYTHONPATH="$site/python:$PWD/docs/_tests" PYTHONDONTWRITEBYTECODE=1
 }
 
 build() {
@@ -29,7 +29,7 @@ build() {
 
 snippets() {
     # The command is that of the same run of make test.
-    export CIPHERMILL_COMMAND="$PWD/$target/debug/ciphermill"
+    export CIPHERMILL_COMMAND="$target/debug/ciphermill"
     [ -x "$CIPHERMILL_COMMAND" ] || scripts/python.sh stage
     "$python" -m pytest -q --tb=short -p no:cacheprovider -p snippets docs python/README.md --ignore=docs/_tests
 }

@@ -7,7 +7,7 @@
 #   python.sh wheel    `make wheel`: a wheel in target/wheels, installed into a bare environment of every supported Python
 set -euo pipefail
 cd "$(dirname "$0")/.."
-target=${CARGO_TARGET_DIR:-target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 python=.venv/bin/python
 
 stage() {
@@ -31,7 +31,7 @@ case "${1:-}" in
         ;;
     test)
         stage
-        export PYTHONPATH="$PWD/$target/python" CIPHERMILL_COMMAND="$PWD/$target/debug/ciphermill"
+        export PYTHONPATH="$target/python" CIPHERMILL_COMMAND="$target/debug/ciphermill"
         "$python" -m mypy.stubtest --mypy-config-file pyproject.toml --concise ciphermill._native
         "$python" -m mypy --strict --package ciphermill
         "$python" -m mypy --strict python/tests/user_code.py
