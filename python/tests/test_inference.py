@@ -153,13 +153,13 @@ MODELS: dict[str, tuple[Any, str]] = {
     "logistic regression, two classes": (LogisticRegression(solver="newton-cholesky"), "cancer"),
     "scaled logistic regression": (make_pipeline(StandardScaler(), LogisticRegression()), "cancer"),
     "two scalers": (make_pipeline(MaxAbsScaler(), "passthrough", MinMaxScaler(), LogisticRegression()), "cancer"),
-    "scaled support vectors": (make_pipeline(StandardScaler(with_mean=False), LinearSVC()), "cancer"),
+    "scaled support vectors": (make_pipeline(StandardScaler(with_mean=False), LinearSVC(random_state=0)), "cancer"),
     "perceptron, two classes": (
         make_pipeline(StandardScaler(), MLPClassifier((8,), activation="tanh", random_state=0, max_iter=400)),
         "cancer",
     ),
     "logistic regression": (LogisticRegression(), "digits"),
-    "support vectors": (LinearSVC(), "digits"),
+    "support vectors": (LinearSVC(random_state=0), "digits"),
     "perceptron": (MLPClassifier((32,), max_iter=60, random_state=0), "digits"),
     "perceptron of two layers": (
         MLPClassifier((24, 16), activation="logistic", max_iter=100, learning_rate_init=0.01, random_state=0),

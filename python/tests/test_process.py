@@ -80,6 +80,8 @@ import os, signal, threading, time
 import numpy as np
 import ciphermill as cm
 
+# A shell's background job ignores the signal, and so would this process.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 plan = cm.MatVecPlan(8192, 8192)
 client = plan.keygen()
 server = plan.server(client.evaluation)
