@@ -10,6 +10,8 @@ Record = dict[str, Any]
 
 
 def load(path: str) -> Record:
+    if not (ROOT / path).exists():
+        sys.exit(f"figures: {path} is missing, which a page takes figures from")
     record: Record = json.loads((ROOT / path).read_text())
     return record
 

@@ -68,6 +68,7 @@ PAGE = Page()
 
 def make_command(command: str) -> str:
     """The target of the Makefile behind a recorded command."""
+    command = command.replace("python -m ciphermill_bench --output python.json", "make bench CASES=python")
     return re.sub(
         r"ciphermill-bench(?: --cases (\S+))? --output \w+\.json",
         lambda found: "make bench" + (f" CASES={found[1]}" if found[1] else ""),
@@ -94,8 +95,10 @@ def source(*records: Record, average: str = "medians", path: str = "") -> str:
     return wrapped(text)
 
 
-def wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, 100, break_on_hyphens=False, break_long_words=False))
+def wrapped(text: str, *, indent: str = "") -> str:
+    """Lines of at most 100 columns; all but the first begin with `indent`."""
+    lines = textwrap.wrap(text, 100, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+    return "\n".join(lines)
 
 
 def table(head: list[str], rows: list[list[str]], align: str = "") -> str:
