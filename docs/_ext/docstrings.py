@@ -21,11 +21,11 @@ def prepare_docstring(app: Any, kind: str, name: str, value: Any, options: Any, 
     # A page introduces its module itself, with an example that runs.
     if kind == "module":
         lines.clear()
-    # Sections of NumPy's form. A property's docstring has none, and "By role: …" in it is no type.
+    # Docstrings of properties have no sections of NumPy's form. There, "By role: …" is not a type.
     if kind in ("class", "function", "method"):
         lines[:] = str(NumpyDocstring(lines, SECTIONS, app, kind, name, value, options)).splitlines()
     for number, line in enumerate(lines):
-        # An attribute's name that ends with an underscore is no reference.
+        # The underscore at the end of an attribute's name does not make it a reference.
         line = re.sub(r"^(:(?:ivar|vartype) \w+)_:", r"\1\\_:", line)
         line = re.sub(r"(?<=[ (])\*(?=\w[^*`]*$)", r"\\*", line)
         lines[number] = re.sub(r"(?<=\^)(`[^`]+`)", r"\\ \1", line)

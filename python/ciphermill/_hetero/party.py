@@ -15,7 +15,7 @@ MAX_INVERTED = 1024
 #: Rows that are converted to binary64 at one time.
 ROWS = 2**14
 
-#: What is added to the Hessian's diagonal, relative to it, so that the inverse exists for dependent columns too.
+#: The ridge, relative to the diagonal of the Hessian. With it, dependent columns have an inverse too.
 RIDGE = 2.0**-30
 
 
@@ -41,7 +41,7 @@ class Party:
     def _inverse(self) -> Floats:
         """The inverse of the party's block of the Hessian, XᵀX/4m + λ."""
         columns = self.columns
-        # Sums of up to 2^22 products of 16-bit integers are exact in binary64 in any order.
+        # A slice's sums of 16-bit integers' products are exact in binary64 in any order; slices are added in a fixed order.
         gram = np.zeros((columns.features, columns.features))
         for start in range(0, columns.samples, ROWS):
             rows = columns.integers[start : start + ROWS].astype(np.float64)

@@ -78,7 +78,7 @@ def candidates(problem: Problem, batch: int) -> list[Candidate]:
     refusals: list[CiphermillError] = []
     geometry = problem.geometry
     entries = math.prod(geometry.output) * (math.prod(geometry.image) + problem.entries)
-    # A kernel of the size of the image without padding makes a dense layer, whose matrix is no larger than its kernels.
+    # Without padding, a kernel of the image's size gives a dense layer. Its matrix is as large as its kernels.
     if (geometry.kernels[1:] == geometry.image[1:] and math.prod(geometry.output[1:]) == 1) or entries <= MAX_MATRIX:
         try:
             found.append(matrix(problem, batch))

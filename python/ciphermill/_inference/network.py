@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -122,15 +123,16 @@ def labels(classes: npt.ArrayLike) -> npt.NDArray[Any]:
 
     Raises `ParameterError` unless they are distinct and all integers, all Booleans, all strings or all finite numbers.
     """
+    # An array of strings takes the longest label's room for each of them, so lengths are checked first.
+    given = classes.flat if isinstance(classes, np.ndarray) else classes
+    longest = (
+        max((len(label) for label in given if isinstance(label, str)), default=0) if isinstance(given, Iterable) else 0
+    )
+    if longest > MAX_LABEL:
+        raise ParameterError(f"a class has {longest} characters; use at most {MAX_LABEL}")
     try:
-        # An array of strings takes the longest label's room for each of them.
-        long = [label for label in iter(classes) if isinstance(label, str) and len(label) > MAX_LABEL]  # type: ignore[arg-type]
-        if long:
-            raise ParameterError(f"a class has {len(long[0])} characters; use at most {MAX_LABEL}")
         array = np.asarray(classes)
-    except ParameterError:
-        raise
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise ParameterError(f"classes are not an array: {error}; use one axis of labels") from error
     if array.dtype == object and all(isinstance(label, str) for label in array.flat):
         array = array.astype(str)

@@ -12,7 +12,7 @@ from ciphermill._costs import Costs
 class Report(Costs):
     """The costs of a computation and the facts that its roles learn."""
 
-    #: By role: what it learns beyond its own data.
+    #: The facts that each role learns beyond its own data.
     learns: dict[str, list[str]]
     #: Seconds by step.
     seconds: dict[str, float] = field(default_factory=dict)
