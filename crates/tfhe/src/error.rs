@@ -48,7 +48,7 @@ pub enum TfheError {
         expected: u64,
     },
     /// A field of a stored object is outside its range.
-    #[error("{what} is {given}, allowed are {min} to {max}; the object is damaged or of another version")]
+    #[error("{what} is {given}, outside of {min} to {max}; the object is damaged or of another version")]
     Field {
         /// The field.
         what: &'static str,

@@ -186,12 +186,23 @@ pub fn log2_p_output(range: &MessageRange, variance: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::encoding::Encoding;
-    use crate::parameters::SET_NAMES;
+    use crate::parameters::{DEFAULT_SET_NAMES, SET_NAMES};
 
     const POLICY: SecurityPolicy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
 
     fn set(name: &str) -> ParameterSet {
         ParameterSet::named(name, POLICY).expect("a named set")
+    }
+
+    /// A message of a set's own bits is within the set's limit, as the client judges it.
+    #[test]
+    fn sets_suit_their_own_messages() {
+        let sets = DEFAULT_SET_NAMES.iter().map(|name| set(name)).filter(|set| set.message_bits > 0);
+        for set in sets {
+            let encoding = Encoding::unsigned(set.message_bits, true).expect("few bits");
+            let p_fail = set.log2_p_fail_of(&encoding, KeyOrder::Big);
+            assert!(p_fail <= set.log2_p_fail_limit(), "{}: {p_fail}", set.name);
+        }
     }
 
     #[test]

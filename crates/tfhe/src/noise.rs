@@ -413,15 +413,14 @@ pub fn log2_p_fail(spec: &ParameterSpec, choice: KeyOrder, message_bits: u32, no
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn log2_p_index(polynomial_size: PolynomialSize, message_bits: u32, variance: f64) -> f64 {
-    let half_delta = (-f64::from(message_bits) - 2.0).exp2();
-    let half_index = half_index(polynomial_size);
-    let (near, far) = (log2_tails(half_delta - half_index, variance), log2_tails(half_delta + half_index, variance));
-    log2_sum(near, far) - 1.0
+    log2_p_plain(2 << message_bits, polynomial_size, variance)
 }
 
 /// log2 of the probability that a phase of this variance is looked up as another message of `encoding`, in a table of N
-/// entries, after the plain modulus switch ([`log2_p_lookup`] knows a set's switch). A message's indices may begin half an index nearer to its place than Δ/2, so that both tails are counted from
-/// there: a bound from above.
+/// entries, after the plain modulus switch ([`log2_p_lookup`] uses the switch of a set).
+///
+/// If each message has an even number of indices, the figure is that of [`log2_p_index`]. Otherwise both edges of a message
+/// may lie half an index nearer to its place than Δ/2; the figure counts both tails from there and is a bound.
 ///
 /// # Example
 /// ```
@@ -430,11 +429,23 @@ pub fn log2_p_index(polynomial_size: PolynomialSize, message_bits: u32, variance
 /// let variance = noise::largest_phase_index_variance(size, 3, -64.0);
 /// // The tables of three bits have less room than those of two.
 /// assert!(noise::log2_p_table(&Encoding::unsigned(2, true)?, size, variance) < -64.0);
-/// assert!(noise::log2_p_table(&encoding, size, variance) > -65.0);
+/// assert!((noise::log2_p_table(&encoding, size, variance) + 64.0).abs() < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn log2_p_table(encoding: &Encoding, polynomial_size: PolynomialSize, variance: f64) -> f64 {
-    log2_tails(encoding.delta() / 2.0 - half_index(polynomial_size), variance)
+    log2_p_plain(encoding.places(), polynomial_size, variance)
+}
+
+/// The same for messages in `places` places of the torus.
+fn log2_p_plain(places: u64, polynomial_size: PolynomialSize, variance: f64) -> f64 {
+    let half_place = 0.5 / places as f64;
+    let half_index = half_index(polynomial_size);
+    let near = log2_tails(half_place - half_index, variance);
+    if (polynomial_size.get() as u64).is_multiple_of(places) {
+        log2_sum(near, log2_tails(half_place + half_index, variance)) - 1.0
+    } else {
+        near
+    }
 }
 
 /// Half of one of the 2N phase indices, as a fraction of the torus.

@@ -13,7 +13,7 @@ use crate::parameters::ParameterSpec;
 /// log2 of the probability that a phase of this variance ([`phase_index_variance`](super::phase_index_variance)) is
 /// looked up as another message of `encoding`.
 ///
-/// The figure is a bound. It is exact for the centred modulus switch and a power of two of places below 2N.
+/// The figure is exact for a power of two of places up to N, and a bound otherwise.
 ///
 /// # Example
 /// ```
@@ -113,6 +113,14 @@ mod tests {
         let six = Encoding::new(0, 5, false).expect("six places");
         near(log2_p_lookup(&centred, &six, variance), 0.5 * (tail(1.0 / 12.0 - index) + tail(1.0 / 12.0)));
         near(log2_p_lookup(&plain, &six, variance), tail(1.0 / 12.0 - index / 2.0));
+        // The figure by which a set is chosen is that by which its messages are judged.
+        for places in [16, 512] {
+            let encoding = Encoding::new(0, places / 2 - 1, true).expect("a power of two");
+            for spec in [&plain, &centred] {
+                let chosen = log2_p_message(spec.modulus_switch, size, places.trailing_zeros() - 1, variance);
+                assert_eq!(log2_p_lookup(spec, &encoding, variance), chosen);
+            }
+        }
         assert_eq!((sign_edge(&plain), sign_edge(&centred)), (index / 2.0, 0.0));
         let largest = largest_lookup_variance(ModulusSwitch::Centred, size, 3, -20.0);
         assert!((log2_p_message(ModulusSwitch::Centred, size, 3, largest) + 20.0).abs() < 1e-9);

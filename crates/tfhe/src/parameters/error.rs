@@ -26,7 +26,7 @@ pub enum ParameterError {
     #[error("a set's name has 1 to 64 printable ASCII characters without spaces, given were {0} bytes")]
     Name(usize),
     /// A number is outside its range.
-    #[error("{what} is {given}, allowed are {min} to {max}")]
+    #[error("{what} is {given}; use {min} to {max}")]
     Range {
         /// The parameter.
         what: &'static str,

@@ -18,7 +18,7 @@ use crate::output;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -4 --max 8 --range 0:4 --out x.ct
+  $ ciphermill tfhe encrypt --secret-key me.key --message 2 --min -5 --max 10 --range 0:5 --out x.ct
   $ ciphermill tfhe encrypt --secret-key me.key --message-file - --bits 3 --out x.ct <m.txt
   $ ciphermill tfhe encrypt --secret-key word.key --message 12345 --word 14 --out x.word
 
