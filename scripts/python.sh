@@ -12,7 +12,7 @@ python=.venv/bin/python
 
 stage() {
     # All tests are selected, so that nothing is built again after `make test` has built them; the module is beside them.
-    cargo test --quiet --locked --workspace --features ciphermill/rtl --lib --bins --tests --no-run
+    cargo test --quiet --locked --workspace --features ciphermill/rtl --tests --no-run
     rm -rf "$target/python"
     mkdir -p "$target/python"
     cp -r python/ciphermill "$target/python/ciphermill"
