@@ -1,5 +1,7 @@
 //! Errors of the scheme. Each names the given value, the limit and a remedy.
 
+use std::fmt;
+
 use ciphermill_lattice::KeyTag;
 use ciphermill_lattice::rng::RngError;
 use ciphermill_lattice::rns::{RnsBasisError, UnpackError};
@@ -15,7 +17,7 @@ use crate::parameters::ParameterError;
 /// let x = secret.encrypt(&context.encode(&[1])?, 1, &mut rng)?;
 /// let y = secret.encrypt(&context.encode(&[1])?, 2, &mut rng)?;
 /// let error = context.add(&x, &y).unwrap_err();
-/// assert_eq!(error.to_string(), "number of limbs of the right operand is 2, 1 is needed");
+/// assert_eq!(error.to_string(), "number of limbs of the right operand is 2; use 1");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +76,7 @@ pub enum BfvError {
         what: &'static str,
     },
     /// A count or length differs from the required one.
-    #[error("{what} is {given}, {expected} is needed")]
+    #[error("{what} is {given}; use {expected}")]
     Length {
         /// The counted quantity.
         what: &'static str,
@@ -84,7 +86,7 @@ pub enum BfvError {
         expected: usize,
     },
     /// A number is out of its range.
-    #[error("{what} is {given}, allowed are {min} to {max}")]
+    #[error("{what} is {given}; use {}", range(*min, *max))]
     Range {
         /// The number.
         what: &'static str,
@@ -128,6 +130,11 @@ impl From<std::io::Error> for BfvError {
             malformed => Self::Wire(malformed),
         }
     }
+}
+
+/// The admissible numbers from `min` to `max`.
+pub(crate) fn range<T: PartialEq + fmt::Display>(min: T, max: T) -> String {
+    if min == max { min.to_string() } else { format!("{min} to {max}") }
 }
 
 /// The first elements of a list that an outsider may have made long.

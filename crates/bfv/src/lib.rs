@@ -42,6 +42,7 @@ pub mod encoding;
 pub mod encryption;
 pub mod error;
 pub mod evaluation;
+pub mod explain;
 mod gadget;
 pub mod keys;
 pub mod keyswitch;

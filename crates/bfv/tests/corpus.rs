@@ -18,6 +18,7 @@ fn bfv_objects() {
         "secret_key",
         "sum_plan",
         "sum_plan_secure",
+        "sum_public_key",
         "sums",
     ];
     replay("bfv_objects", crate::invariants::bfv_objects, &accepted);

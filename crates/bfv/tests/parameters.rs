@@ -226,11 +226,11 @@ fn inadmissible_numbers_are_refused() {
         ("polynomial size N is 65536", |s| s.polynomial_size = PolynomialSize::new(65536).expect("a power of two")),
         ("number L of ciphertext moduli is 0", |s| s.ciphertext_moduli = vec![]),
         ("number L of ciphertext moduli is 33", |s| s.ciphertext_moduli = vec![12289; 33]),
-        ("number K of special moduli is 31, allowed are 0 to 30", |s| s.special_moduli = vec![12289; 31]),
+        ("number K of special moduli is 31; use 0 to 30", |s| s.special_moduli = vec![12289; 31]),
         ("plaintext modulus t is 0", |s| s.plaintext_modulus = 0),
-        ("plaintext modulus t is 1,", |s| s.plaintext_modulus = 1),
-        ("allowed are 2 to 576460752303423487", |s| s.plaintext_modulus = 1 << 59),
-        ("limbs per digit is 0, allowed are 1 to 2", |s| s.gadget = Gadget::Limbs { limbs_per_digit: 0 }),
+        ("plaintext modulus t is 1;", |s| s.plaintext_modulus = 1),
+        ("use 2 to 576460752303423487", |s| s.plaintext_modulus = 1 << 59),
+        ("limbs per digit is 0; use 1 to 2", |s| s.gadget = Gadget::Limbs { limbs_per_digit: 0 }),
         ("limbs per digit is 3", |s| s.gadget = Gadget::Limbs { limbs_per_digit: 3 }),
         ("base of digits is 0", |s| s.gadget = Gadget::Bits { base_log: DecompositionBaseLog(0) }),
         ("base of digits is 33", |s| s.gadget = Gadget::Bits { base_log: DecompositionBaseLog(33) }),
@@ -246,7 +246,7 @@ fn inadmissible_numbers_are_refused() {
             s.special_moduli[0] = 40961;
             s.plaintext_modulus = 3 * 40961;
         }),
-        ("plaintext modulus t is 30000, allowed are 2 to 20480", |s| {
+        ("plaintext modulus t is 30000; use 2 to 20480", |s| {
             s.ciphertext_moduli = vec![40961];
             s.plaintext_modulus = 30000;
         }),

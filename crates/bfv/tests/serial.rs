@@ -87,7 +87,7 @@ fn layout_of_ciphertexts() {
             }
             assert_eq!(SeededCiphertext::from_bytes(&context, &short).expect("own bytes"), seeded);
             let error = SeededCiphertext::from_bytes(&context, &long).expect_err("not seeded");
-            assert!(error.to_string().contains("must be seeded, is 0, allowed are 1 to 1"), "{error}");
+            assert!(error.to_string().contains("must be seeded, is 0; use 1"), "{error}");
         }
     }
 }

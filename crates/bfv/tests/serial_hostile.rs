@@ -157,15 +157,15 @@ fn fields_out_of_range() {
     let prime = c.parameters().ciphertext_moduli[0];
     let word = &(prime | 1 << 30).to_le_bytes()[..4];
     for (at, patch, says) in [
-        (16, &[6][..], "log2 of the ciphertext's polynomial size is 6, allowed are 5 to 5"),
-        (17, &[0], "number of limbs of a ciphertext is 0, allowed are 1 to 4"),
+        (16, &[6][..], "log2 of the ciphertext's polynomial size is 6; use 5"),
+        (17, &[0], "number of limbs of a ciphertext is 0; use 1 to 4"),
         (17, &[5], "number of limbs of a ciphertext is 5"),
         (17, &[1], "bytes"),
         (17, &[3], "truncated"),
-        (18, &[1], "number of parts of the ciphertext is 1, allowed are 2 to 3"),
+        (18, &[1], "number of parts of the ciphertext is 1; use 2 to 3"),
         (18, &[4], "number of parts of the ciphertext is 4"),
         (18, &[3], "truncated"),
-        (19, &[2], "form of the ciphertext is 2, allowed are 0 to 1"),
+        (19, &[2], "form of the ciphertext is 2; use 0 to 1"),
         (20, &[0, 0, 0, 1], "reserved field of the ciphertext is 16777216"),
         (24, word, "a residue of limb 0 is not below the modulus"),
     ] {
@@ -173,7 +173,7 @@ fn fields_out_of_range() {
         assert!(text.contains(says), "{text:?} does not say {says:?}");
     }
     let text = patched(c, seeded.1, &seeded.2, seeded.3, 18, &[3]);
-    assert!(text.contains("number of parts of the ciphertext is 3, allowed are 2 to 2"), "{text}");
+    assert!(text.contains("number of parts of the ciphertext is 3; use 2"), "{text}");
 
     let spec = body(&c.parameters().to_bytes()).len();
     let text = patched(c, secret.1, &secret.2, secret.3, spec + 8, &[2]);
@@ -184,18 +184,18 @@ fn fields_out_of_range() {
     for (at, patch, says) in [
         (0, &0u32.to_le_bytes()[..], "bytes of the head of the keys is 0"),
         (0, &u32::MAX.to_le_bytes(), "bytes of the head of the keys is 4294967295"),
-        (count, &2u32.to_le_bytes(), "bytes of the list of keys is 24, 16 is needed"),
-        (count, &33u32.to_le_bytes(), "number of Galois keys is 33, allowed are 0 to 32"),
+        (count, &2u32.to_le_bytes(), "bytes of the list of keys is 24; use 16"),
+        (count, &33u32.to_le_bytes(), "number of Galois keys is 33; use 0 to 32"),
         (count, &u32::MAX.to_le_bytes(), "number of Galois keys is 4294967295"),
-        (entries, &0u32.to_le_bytes(), "element g of an automorphism is 0, allowed are 3 to 63"),
+        (entries, &0u32.to_le_bytes(), "element g of an automorphism is 0; use 3 to 63"),
         (entries, &1u32.to_le_bytes(), "element g of an automorphism is 1"),
         (entries, &65u32.to_le_bytes(), "element g of an automorphism is 65"),
         (entries, &4u32.to_le_bytes(), "X -> X^4 is not an automorphism"),
-        (entries, &5u32.to_le_bytes(), "in ascending order, is 5, allowed are 7"),
-        (entries, &7u32.to_le_bytes(), "in ascending order, is 5, allowed are 9"),
+        (entries, &5u32.to_le_bytes(), "in ascending order, is 5; use 7"),
+        (entries, &7u32.to_le_bytes(), "in ascending order, is 5; use 9"),
         (entries + 4, &[2], "code of a gadget is 2"),
         (entries + 6, &[0, 0], "number of digits of a key is 0"),
-        (entries + 6, &[255, 255], "number of digits of a key is 65535, allowed are 1 to 1984"),
+        (entries + 6, &[255, 255], "number of digits of a key is 65535; use 1 to 1984"),
         (entries + 6, &[4, 0], "bytes of the keys is"),
         (entries + 4, &[1, 15, 6, 0, 5, 0, 0, 0, 1, 16, 3, 0], "digits of a key"),
     ] {
@@ -203,9 +203,9 @@ fn fields_out_of_range() {
         assert!(text.contains(says), "{text:?} does not say {says:?}");
     }
     for (at, patch, says) in [
-        (count, &0u32.to_le_bytes()[..], "number of keys of a relinearisation key is 0, allowed are 1 to 1"),
+        (count, &0u32.to_le_bytes()[..], "number of keys of a relinearisation key is 0; use 1"),
         (entries, &3u32.to_le_bytes(), "element of a relinearisation key is 3"),
-        (entries + 4, &[0, 2], "digits of a key is 3, 2 is needed"),
+        (entries + 4, &[0, 2], "digits of a key is 3; use 2"),
     ] {
         let text = patched(c, relinearization.1, &relinearization.2, relinearization.3, at, patch);
         assert!(text.contains(says), "{text:?} does not say {says:?}");

@@ -6,7 +6,8 @@ use crate::support::{INSECURE, noise, rng, seed};
 use ciphermill_bfv::noise::zero_variance;
 use ciphermill_bfv::parameters::{ParameterError, TEST_32, TEST_512};
 use ciphermill_bfv::sums::{
-    EncryptedSums, MAX_PARTIES, MAX_SEGMENTS, MAX_TOTAL, MAX_VALUES, Segment, SumPlan, SumRequest, Values, reference,
+    EncryptedSums, MAX_PARTIES, MAX_SEGMENTS, MAX_TOTAL, MAX_VALUES, Segment, SumPlan, SumPublicKey, SumRequest,
+    Values, reference,
 };
 use ciphermill_bfv::{BfvError, Ciphertext, ParameterSet, PublicKey, SecretKey, SecurityLevel, SecurityPolicy, serial};
 use ciphermill_lattice::{Csprng, SecretSeed};
@@ -362,6 +363,24 @@ fn objects_that_do_not_belong_together_are_refused() {
     ));
     assert!(matches!(sums.decrypt(&keys(&larger).0), Err(BfvError::WrongParameters { .. })));
 
+    // Keys carry their plan: `other` has the same parameters.
+    assert_eq!(ours.context().parameters().id(), other.context().parameters().id());
+    let key = SumPublicKey::generate(&ours, &secret).expect("randomness");
+    let bytes = key.to_bytes();
+    let read = SumPublicKey::from_bytes(&ours, &bytes).expect("own bytes");
+    assert_eq!((read.to_bytes(), read.tag(), read.plan()), (bytes.clone(), secret.tag(), &ours));
+    assert_eq!(
+        read.encrypt(&values, &mut rng(1)).expect("of the plan"),
+        key.encrypt(&values, &mut rng(1)).expect("too")
+    );
+    assert!(matches!(SumPublicKey::from_bytes(&other, &bytes), Err(BfvError::WrongPlan { .. })));
+    assert!(matches!(SumPublicKey::from_bytes(&larger, &bytes), Err(BfvError::WrongPlan { .. })));
+    assert!(matches!(
+        SumPublicKey::from_bytes(&ours, &public.to_bytes()),
+        Err(BfvError::Wire(WireError::WrongKind { .. }))
+    ));
+    assert!(matches!(SumPublicKey::generate(&larger, &secret), Err(BfvError::WrongParameters { .. })));
+
     // Equal plans of different processes are the same plan.
     let again = Arc::new(SumPlan::from_bytes(&ours.to_bytes(), INSECURE, Isa::current()).expect("own bytes"));
     let mut sent = EncryptedSums::from_bytes(&again, &sums.to_bytes()).expect("own bytes");
@@ -370,6 +389,27 @@ fn objects_that_do_not_belong_together_are_refused() {
     let before = sent.clone();
     assert!(matches!(sent.add_assign(&sums), Err(BfvError::Range { given: 3, max: 2, .. })));
     assert_eq!(sent, before, "a refused sum changes nothing");
+}
+
+#[test]
+fn the_explanation_has_the_facts() {
+    let plan = plan(&SumRequest::new(segments(&[(10_000, 100), (2, 1 << 80)]), 7));
+    let (_, public) = keys(&plan);
+    let sums = encrypt(&plan, &public, &[vec![1; 10_000], vec![-1; 2]], &mut rng(1));
+    let explanation = plan.explain();
+    let words: usize = sums.ciphertexts().iter().flat_map(Ciphertext::parts).map(|part| part.words().len()).sum();
+    assert_eq!(explanation.sums_memory, 8 * words as u64);
+    assert_eq!(explanation.sums_bytes, sums.to_bytes().len() as u64);
+    assert_eq!((explanation.ciphertexts, explanation.log2_failure), (plan.ciphertexts(), plan.log2_failure()));
+    let noise = (7.0 * zero_variance(plan.context().n() as f64)).sqrt().log2();
+    assert!((explanation.noise_bits - noise).abs() < 1e-9 && explanation.noise_limit_bits > noise + 2.0);
+    assert!(explanation.security_bits >= 128.0);
+    // An estimate far below 2^-128 is not shown as a figure.
+    let certain =
+        self::plan(&SumRequest { log2_failure: -4000.0, ..SumRequest::new(segments(&[(1, 1)]), 3) }).explain();
+    assert!(certain.log2_failure < -4000.0);
+    let text = certain.to_string();
+    assert!(text.contains("failure probability     < 2^-128 (model: independent Gaussian noise)"), "{text}");
 }
 
 /// A sum that declares fewer contributions than it has, or that encrypts something else, is an error and not a wrong total.
@@ -427,12 +467,14 @@ type Reader<'a> = dyn Fn(&[u8]) -> Result<(), BfvError> + 'a;
 #[test]
 fn hostile_bytes_are_refused() {
     let plan = small(&[(10, 100), (2, 1 << 40)], 2, TEST_32);
-    let (_, public) = keys(&plan);
+    let (secret, public) = keys(&plan);
     let sums = encrypt(&plan, &public, &[vec![1; 10], vec![-1; 2]], &mut rng(1)).to_bytes();
     let read_plan = |bytes: &[u8]| SumPlan::from_bytes(bytes, INSECURE, Isa::current()).map(drop);
     let read_sums = |bytes: &[u8]| EncryptedSums::from_bytes(&plan, bytes).map(drop);
-    let objects: [(&str, Vec<u8>, &Reader<'_>); 2] =
-        [("plan", plan.to_bytes(), &read_plan), ("sums", sums, &read_sums)];
+    let key = SumPublicKey::generate(&plan, &secret).expect("randomness").to_bytes();
+    let read_key = |bytes: &[u8]| SumPublicKey::from_bytes(&plan, bytes).map(drop);
+    let objects: [(&str, Vec<u8>, &Reader<'_>); 3] =
+        [("plan", plan.to_bytes(), &read_plan), ("sums", sums, &read_sums), ("key", key, &read_key)];
     for (what, bytes, read) in objects {
         read(&bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
         for len in 0..bytes.len() {
@@ -469,9 +511,9 @@ fn fields_of_plans_are_judged() {
         let text = SumPlan::from_bytes(&bytes, INSECURE, Isa::current()).expect_err("a bad field").to_string();
         assert!(text.contains(expected), "{text:?} does not say {expected:?}");
     };
-    says(32, &[0; 4], "number of parties is 0, allowed are 1 to 65536");
+    says(32, &[0; 4], "number of parties is 0; use 1 to 65536");
     says(36, &f64::NAN.to_le_bytes(), "a failure probability of 2^NaN");
-    says(44, &[3], "code of a security level is 3, allowed are 0 to 2");
+    says(44, &[3], "code of a security level is 3; use 0 to 2");
     // The set has no security, which a plan that chose it would need.
     says(45, &[0], "sums by TEST_32 at a security of 128 bits");
     says(45, &[2], "whether parameters were asked for is 2");

@@ -72,6 +72,7 @@ pub const fn words(kind: u16) -> &'static str {
         0x0306 => "BFV Galois keys",
         0x0307 => "a plan of encrypted sums",
         0x0308 => "encrypted sums",
+        0x0309 => "a public key of encrypted sums",
         0x0310 => "a plan of matrix-vector products",
         0x0311 => "an encrypted vector",
         0x0312 => "a plain matrix",

@@ -6,6 +6,7 @@ use ciphermill_math::modulus::ModulusError;
 use super::estimates::{estimate, largest_modulus_bits, sizes};
 use super::names::SET_NAMES;
 use super::standard::SecurityLevel;
+use crate::error::range;
 
 /// A parameter set is not admissible.
 ///
@@ -28,7 +29,7 @@ pub enum ParameterError {
     #[error("a set's name has 1 to 64 printable ASCII characters without spaces, given were {0} bytes")]
     Name(usize),
     /// A number is outside its range.
-    #[error("{what} is {given}, allowed are {min} to {max}")]
+    #[error("{what} is {given}; use {}", range(*min, *max))]
     Range {
         /// The parameter.
         what: &'static str,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ciphermill_lattice::rng::SEED_LEN;
 use ciphermill_lattice::{KeyTag, PublicSeed};
 use ciphermill_math::Isa;
 use ciphermill_math::ntt::{CpuNttProvider, NttProvider};
@@ -116,11 +117,30 @@ impl PublicKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        let chain = self.context.chain();
-        let mut out = Encoder::with_capacity(MAX_PARAMETER_SET_LEN as usize + chain.packed_len());
+        let mut out = Encoder::with_capacity(MAX_PARAMETER_SET_LEN as usize + Self::body_len(&self.context));
         self.context.parameters().spec().encode(&mut out);
-        out.u64(self.tag.0).bytes(&self.seed.0).bytes(&chain.pack(&chain.inverse(self.parts[0].clone())));
+        self.encode(&mut out);
         seal(PUBLIC_KEY, BODY_VERSION, &out.into_vec())
+    }
+
+    /// Bytes of a key behind its parameter set.
+    pub(crate) fn body_len(context: &Context) -> usize {
+        size_of::<u64>() + SEED_LEN + context.chain().packed_len()
+    }
+
+    /// Appends the key without its parameter set.
+    pub(crate) fn encode(&self, out: &mut Encoder) {
+        let chain = self.context.chain();
+        out.u64(self.tag.0).bytes(&self.seed.0).bytes(&chain.pack(&chain.inverse(self.parts[0].clone())));
+    }
+
+    /// The next key, without its parameter set.
+    pub(crate) fn decode(context: &Context, input: &mut Decoder<'_>) -> Result<Self, BfvError> {
+        let chain = context.chain();
+        let (tag, seed) = (KeyTag(input.u64()?), PublicSeed(input.array()?));
+        let body = residues(chain, input)?;
+        let parts = [chain.forward(body), mask(context, &seed, MASK_STREAM)];
+        Ok(Self { context: context.clone(), tag, seed, parts })
     }
 
     /// Reads a sealed key.
@@ -137,14 +157,11 @@ impl PublicKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_bytes(context: &Context, bytes: &[u8]) -> Result<Self, BfvError> {
-        let chain = context.chain();
-        let limit = MAX_PARAMETER_SET_LEN + chain.packed_len() as u64;
+        let limit = MAX_PARAMETER_SET_LEN + Self::body_len(context) as u64;
         let (_, mut input) = open(bytes, PUBLIC_KEY, BODY_VERSION..=BODY_VERSION, limit)?;
         require_spec("the public key", context, &mut input)?;
-        let (tag, seed) = (KeyTag(input.u64()?), PublicSeed(input.array()?));
-        let body = residues(chain, &mut input)?;
+        let key = Self::decode(context, &mut input)?;
         input.finish()?;
-        let parts = [chain.forward(body), mask(context, &seed, MASK_STREAM)];
-        Ok(Self { context: context.clone(), tag, seed, parts })
+        Ok(key)
     }
 }

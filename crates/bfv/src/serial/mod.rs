@@ -18,6 +18,7 @@
 //!                         entry: u32 element (0 for s²) | gadget | u16 digits
 //! SUM_PLAN              sums
 //! SUMS                  u16 bytes of sums | sums | u64 key tag | u32 contributions | for each ciphertext: residues of c_0, of c_1
+//! SUM_PUBLIC_KEY        u16 bytes of sums | sums | u64 key tag | 32 bytes seed of a | residues of b
 //!   sums                32 bytes label | u32 parties | f64 log2 failure | u8 security (0: 128 bits, 1: 192, 2: 256)
 //!                         | u8 whether the parameters were asked for | u8 d | u8 segments | segments × (u32 length | u128 bound) | spec
 //! ```
@@ -53,6 +54,8 @@ pub const GALOIS_KEYS: Kind = Kind(0x0306);
 pub const SUM_PLAN: Kind = Kind(0x0307);
 /// Envelope kind of an encrypted contribution or sum.
 pub const SUMS: Kind = Kind(0x0308);
+/// Envelope kind of a public key of a plan of encrypted sums.
+pub const SUM_PUBLIC_KEY: Kind = Kind(0x0309);
 /// Envelope kind of a plan of a matrix-vector product.
 pub const PLAN: Kind = Kind(0x0310);
 /// Envelope kind of an encrypted vector.

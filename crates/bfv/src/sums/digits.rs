@@ -12,9 +12,15 @@ use super::request::Values;
 /// Bits of a digit.
 pub(super) const DIGIT: u32 = 56;
 
-/// A field that ends before this bit of its digit's word is added to the word as a whole. Fields do not overlap, so the sum
-/// of such values is below 2^62. Of the other fields at most one starts in each digit, as starts are a width apart and theirs
-/// are among the last width − 7 bits. It adds less than 2^56 to each of at most three words: a word stays below 2^62 + 3·2^56.
+/// A field that ends before this bit of its digit's word is added to the word as a whole. Every other field is cut at the
+/// borders of the digits. A word stays below 2^62 + 2·2^56 in magnitude, whatever the widths of the fields are:
+///
+/// - A wide value is added as two fields, its bits below [`LOW`] and those above. No two fields share a bit.
+/// - Values of a field of w bits are at most 2^(w−1) in magnitude. The fields that are added to a word as a whole therefore
+///   have a sum below 2^62.
+/// - A cut field adds less than 2^56 to the word of each digit that it has bits of, and nothing to other words. Either it starts
+///   in that digit, or it covers the digit's first bit. It ends beyond the digit in which it starts, so only the last field that
+///   starts in a digit can be cut. Hence at most two cut fields add to a word.
 const WHOLE: u32 = 62;
 
 /// The parts of a wide value x = high·2^62 + low, with low below 2^62.
@@ -109,4 +115,70 @@ pub(super) fn message(
         }
     }
     digits.residues(basis, shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigInt;
+    use proptest::prelude::*;
+
+    use super::super::layout::width;
+    use super::super::request::MAX_TOTAL;
+    use super::*;
+
+    /// The greatest magnitude of a word by the proof at [`WHOLE`].
+    const GREATEST: u64 = (1 << WHOLE) + 2 * (1 << DIGIT);
+
+    /// A value of `width` bits: an extreme one, or one made of `seed`.
+    fn value(width: u32, seed: u128) -> i128 {
+        let greatest = 1i128 << (width.min(127) - 1);
+        match seed % 4 {
+            0 => greatest - i128::from(width < 128),
+            1 => 1 - greatest,
+            _ => (seed as i128) >> (128 - width),
+        }
+    }
+
+    /// Fields of these widths and values, one after another in one coefficient: the digits are their sum, and no word is
+    /// beyond the proof's limit.
+    fn check(fields: &[(u32, i128)]) {
+        let bits = fields.iter().map(|&(width, _)| width).sum();
+        let mut digits = Digits::new(1, bits);
+        let (mut shift, mut expected) = (0, BigInt::ZERO);
+        for &(width, value) in fields {
+            match i64::try_from(value) {
+                // The form of values of 64 bits, whatever the width of their field is.
+                Ok(narrow) => digits.add(0, shift, width, &[narrow], i128::from),
+                Err(_) => digits.add_wide(0, shift, width, &[value]),
+            }
+            expected += BigInt::from(value) << shift;
+            shift += width;
+        }
+        let words: Vec<i64> = (0..digits.count()).map(|i| digits.digit(i)[0]).collect();
+        assert!(words.iter().all(|word| word.unsigned_abs() < GREATEST), "{fields:?}: {words:?}");
+        let sum: BigInt = words.iter().enumerate().map(|(i, &word)| BigInt::from(word) << (DIGIT as usize * i)).sum();
+        assert_eq!(sum, expected, "{fields:?}");
+    }
+
+    #[test]
+    fn the_widest_field_starts_at_every_bit_of_a_digit() {
+        let widest = width(MAX_TOTAL);
+        assert_eq!(widest, 128);
+        for start in 2..2 + DIGIT {
+            for value in [MAX_TOTAL as i128, -(MAX_TOTAL as i128), i64::MAX.into(), i64::MIN.into(), 1, -1] {
+                check(&[(start, -1), (widest, value), (widest, -value), (start, 1)]);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn digits_of_any_fields_are_their_sum(
+            fields in prop::collection::vec((prop_oneof![2u32..=128, 113u32..=128, 50u32..=66], any::<u128>()), 1..12),
+        ) {
+            let fields: Vec<(u32, i128)> = fields.iter().map(|&(width, seed)| (width, value(width, seed))).collect();
+            check(&fields);
+        }
+    }
 }

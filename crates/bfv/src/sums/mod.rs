@@ -1,7 +1,7 @@
 //! Sums of vectors of several parties, encrypted under the public key of another one.
 //!
 //! ```text
-//! key holder: SecretKey, PublicKey ──────────────┐
+//! key holder: SecretKey, SumPublicKey ───────────┐
 //! party p:    values_p ── EncryptedSums::encrypt ┴─▶ aggregator: add ──▶ key holder: decrypt ── Σ_p values_p
 //! ```
 //!
@@ -62,6 +62,8 @@
 //! ```
 
 mod digits;
+mod explain;
+mod key;
 mod layout;
 mod objects;
 mod plan;
@@ -72,6 +74,8 @@ mod serial;
 mod terms;
 mod totals;
 
+pub use explain::SumExplanation;
+pub use key::SumPublicKey;
 pub use objects::EncryptedSums;
 pub use plan::SumPlan;
 pub use request::{LABEL_LEN, MAX_PARTIES, MAX_SEGMENTS, MAX_TOTAL, MAX_VALUES, Segment, SumRequest, Values};

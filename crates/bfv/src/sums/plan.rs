@@ -61,9 +61,7 @@ impl SumPlan {
     }
 
     pub(super) fn on_terms(terms: Terms, isa: Isa) -> Result<Self, BfvError> {
-        let n = terms.parameters.polynomial_size.get();
-        let words = 2 * n * terms.parameters.ciphertext_moduli.len() * terms.layout.ciphertexts(n);
-        let needed = 8 * words as u64;
+        let needed = terms.sums_memory();
         if needed > MAX_BYTES {
             return Err(BfvError::Memory { what: "a sum's ciphertexts", needed, limit: MAX_BYTES });
         }
@@ -91,7 +89,11 @@ impl SumPlan {
         self.terms.shift
     }
 
-    /// log2 of a bound of the probability that any total is wrong, with as many contributions as the plan has parties.
+    /// log2 of the estimated probability that any total is wrong, with as many contributions as the plan has parties.
+    ///
+    /// The estimate is for independent Gaussian noise and takes the union bound over all coefficients. It is not a bound for
+    /// the true noise, whose errors and keys have bounded magnitude and whose far tails the model does not describe. Below
+    /// 2^-128 read it as "negligible": [`ModelProbability`](ciphermill_lattice::ModelProbability) prints it so.
     pub fn log2_failure(&self) -> f64 {
         let coefficients = self.ciphertexts() * self.context.n();
         log2_failure(self.context.n(), self.terms.request.parties, self.terms.shift, coefficients)

@@ -116,7 +116,8 @@ pub struct SumRequest {
     pub label: [u8; LABEL_LEN],
     /// Against classical attacks, by the [lattice-estimator's figures](crate::parameters::estimate).
     pub security: SecurityLevel,
-    /// log2 of the greatest acceptable probability that any total is wrong, from −4096 to below 0.
+    /// log2 of the greatest acceptable probability that any total is wrong, from −4096 to below 0, by the estimate of
+    /// [`SumPlan::log2_failure`](super::SumPlan::log2_failure).
     pub log2_failure: f64,
     /// The caller's parameter set (which may be of less security), or the plan's choice. Its plaintext modulus is not used.
     pub parameters: Option<ParameterSet>,

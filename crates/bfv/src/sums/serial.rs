@@ -17,7 +17,7 @@ use crate::parameters::{ParameterSet, ParameterSpec, SecurityLevel, SecurityPoli
 use crate::serial::{BODY_VERSION, SUM_PLAN, SUMS, residues};
 
 /// Most bytes of a plan: 64 of a request, 20 for each segment, and a parameter set.
-const MAX_PLAN_LEN: u64 = 64 + 20 * MAX_SEGMENTS as u64 + 512;
+pub(super) const MAX_PLAN_LEN: u64 = 64 + 20 * MAX_SEGMENTS as u64 + 512;
 
 /// More bytes than the ciphertexts of any plan have.
 const MAX_BODY_LEN: u64 = 1 << 33;
@@ -27,7 +27,7 @@ const MEMORY: &str = "the bytes of a sum as declared, to memory";
 
 impl Terms {
     /// Their bytes.
-    fn encoded(&self) -> Vec<u8> {
+    pub(super) fn encoded(&self) -> Vec<u8> {
         let (request, mut out) = (&self.request, Encoder::default());
         out.bytes(&request.label).u32(request.parties).f64(request.log2_failure);
         let level = SecurityLevel::ALL.iter().position(|&level| level == request.security);
@@ -102,6 +102,13 @@ impl SumPlan {
         sealed_len(self.body_len())
     }
 
+    /// Reads the plan of `what`, which must be this one.
+    pub(super) fn require_encoded(&self, what: &'static str, input: &mut Decoder<'_>) -> Result<(), BfvError> {
+        let len = input.u16()?;
+        let same = input.bytes(len.into())? == self.terms.encoded();
+        if same { Ok(()) } else { Err(BfvError::WrongPlan { what }) }
+    }
+
     fn body_len(&self) -> u64 {
         let residues = self.terms.parameters.packed_len(self.context().top());
         2 + self.terms.encoded().len() as u64 + 12 + 2 * residues * self.ciphertexts() as u64
@@ -148,12 +155,9 @@ impl EncryptedSums {
     /// # Errors
     /// If it is malformed, of another plan, or of more contributions than the plan has parties.
     pub fn from_bytes(plan: &Arc<SumPlan>, bytes: &[u8]) -> Result<Self, BfvError> {
-        let (context, encoded) = (plan.context(), plan.terms.encoded());
+        let context = plan.context();
         let (_, mut input) = open(bytes, SUMS, BODY_VERSION..=BODY_VERSION, MAX_BODY_LEN)?;
-        let len = input.u16()?;
-        if input.bytes(len.into())? != encoded {
-            return Err(BfvError::WrongPlan { what: "the sum" });
-        }
+        plan.require_encoded("the sum", &mut input)?;
         let (tag, contributions) = (KeyTag(input.u64()?), input.u32()?);
         require_range("number of contributions", contributions, 1, plan.terms.request.parties)?;
         let (basis, parameters) = (context.basis(context.top()), context.parameters().id());

@@ -24,14 +24,24 @@ fn modulus_bits(spec: &ParameterSpec) -> u32 {
     q.bits() as u32 - 1
 }
 
-/// log2 of a bound of the probability that any of `coefficients` sums of `parties` contributions has noise of 2^(shift − 1) or
-/// more.
+/// log2 of the probability that any of `coefficients` sums of `parties` contributions has noise of 2^(shift − 1) or more, for
+/// independent Gaussian noise.
 pub(super) fn log2_failure(n: usize, parties: u32, shift: u32, coefficients: usize) -> f64 {
-    let std_dev = (f64::from(parties) * noise::zero_variance(n as f64)).sqrt();
-    noise::log2_failure(f64::from(shift) - 1.0, std_dev, coefficients as f64)
+    noise::log2_failure(f64::from(shift) - 1.0, noise_std_dev(n, parties), coefficients as f64)
+}
+
+/// The standard deviation of the noise of a sum of `parties` contributions.
+pub(super) fn noise_std_dev(n: usize, parties: u32) -> f64 {
+    (f64::from(parties) * noise::zero_variance(n as f64)).sqrt()
 }
 
 impl Terms {
+    /// Bytes of the ciphertexts of a sum in memory.
+    pub(super) fn sums_memory(&self) -> u64 {
+        let n = self.parameters.polynomial_size.get();
+        (8 * 2 * n * self.parameters.ciphertext_moduli.len() * self.layout.ciphertexts(n)) as u64
+    }
+
     /// The terms with these choices, judged by the request; the request is valid.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use ciphermill_bfv::parameters::TEST_32;
 use ciphermill_bfv::serial::{self, GaloisKeysHeader};
-use ciphermill_bfv::sums::{EncryptedSums, Segment, SumPlan, SumRequest};
+use ciphermill_bfv::sums::{EncryptedSums, Segment, SumPlan, SumPublicKey, SumRequest};
 use ciphermill_bfv::{
     BfvError, Ciphertext, Context, GaloisKeys, ParameterSet, PublicKey, RelinearizationKey, SecretKey, SecurityPolicy,
     SeededCiphertext,
@@ -35,7 +35,7 @@ static SUM_PLAN: LazyLock<Arc<SumPlan>> = LazyLock::new(|| {
 type Reader = fn(&Context, &[u8]) -> Result<Vec<u8>, BfvError>;
 
 /// Every reader, its kind, and how many bytes stand before the name of a set: keys are written under the reader's name.
-const READERS: [(Kind, Reader, Option<usize>); 9] = [
+const READERS: [(Kind, Reader, Option<usize>); 10] = [
     (serial::PARAMETER_SET, |_, b| Ok(ParameterSet::from_bytes(b, INSECURE)?.to_bytes()), None),
     (serial::CIPHERTEXT, ciphertext, None),
     (serial::CIPHERTEXT, |c, b| SeededCiphertext::from_bytes(c, b)?.to_bytes(c), None),
@@ -45,6 +45,7 @@ const READERS: [(Kind, Reader, Option<usize>); 9] = [
     (serial::GALOIS_KEYS, galois_keys, Some(4)),
     (serial::SUM_PLAN, |_, b| Ok(SumPlan::from_bytes(b, INSECURE, Isa::current())?.to_bytes()), None),
     (serial::SUMS, |_, b| Ok(EncryptedSums::from_bytes(&SUM_PLAN, b)?.to_bytes()), None),
+    (serial::SUM_PUBLIC_KEY, |_, b| Ok(SumPublicKey::from_bytes(&SUM_PLAN, b)?.to_bytes()), None),
 ];
 
 /// A ciphertext: a seeded one is written in full, and has been checked as a seeded one.
