@@ -270,11 +270,12 @@ pub fn generate_keys(plan: &Plan, paths: KeyPaths<'_>, overwrite: bool) -> Resul
     let mut set = KeyFiles::new(overwrite);
     set.secret(named[0].0, paths.secret)?;
     set.public(named[1].0, paths.galois)?;
-    let KeySet { secret, public, galois } = KeySet::generate(plan)?;
+    let secret = Arc::new(SecretKey::generate(context, &SecretSeed::from_os()?));
+    let galois = GaloisKeys::generate(&secret, &plan.galois_requests())?;
     set.file(0).write_secret(&secret.to_secret_key_bytes())?;
     set.file(1).fill(|out| galois.write(context, out).map(drop))?;
     if let Some(path) = paths.public {
-        let bytes = public.to_bytes();
+        let bytes = PublicKey::generate(&secret)?.to_bytes();
         set.public(named[2].0, path)?.fill(|out| out.write_all(&bytes))?;
     }
     Ok(GeneratedKeys { secret, galois_elements: galois.elements().len(), files: set.commit()? })

@@ -52,7 +52,7 @@
 
 use crate::conv::{ConvPlan, ConvRequest, EncryptedInput, EncryptedOutput, Kernels};
 
-pub use crate::conv::ConvShape;
+pub use crate::conv::{ConvExplanation, ConvShape};
 
 /// A request for a convolution.
 pub type Conv2dRequest = ConvRequest<ConvShape>;

@@ -45,7 +45,7 @@
 
 use crate::conv::{ConvPlan, ConvRequest, EncryptedInput, EncryptedOutput, Kernels};
 
-pub use crate::conv::{Conv3dShape, ConvShape};
+pub use crate::conv::{Conv3dShape, ConvExplanation, ConvShape};
 
 /// A request for a convolution.
 pub type Conv3dRequest = ConvRequest<Conv3dShape>;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ciphermill_bfv::parameters::{CHAM_PAPER, ParameterSet, SecurityPolicy, TEST_32, TEST_512};
-use ciphermill_bfv::{BfvError, PublicKey, SecretKey, SecurityLevel};
+use ciphermill_bfv::{BfvError, Ciphertext, PublicKey, SecretKey, SecurityLevel};
 use ciphermill_hmvp::conv2d::{
     Conv2dPlan, Conv2dRequest, ConvKernels, ConvShape, EncryptedConvolution, EncryptedImage,
 };
@@ -350,6 +350,16 @@ fn objects_that_do_not_belong_together_are_refused() {
     let stranger = SecretKey::generate(first.context(), &SecretSeed::from_bytes([5; 32]));
     assert!(matches!(product.decrypt(&stranger), Err(HmvpError::Scheme(BfvError::WrongKey { .. }))));
 
+    // Kernels for one key set refuse the images of every other.
+    let theirs = EncryptedImage::encrypt(&first, &stranger, &image, &mut noise(2)).expect("an image");
+    let bound = kernels.for_key_set(key.tag());
+    assert_eq!((kernels.tag(), bound.tag(), theirs.tag()), (None, Some(key.tag()), stranger.tag()));
+    assert!(kernels.multiply(&theirs).is_ok(), "kernels serve every key set by default");
+    assert!(matches!(bound.multiply(&theirs), Err(HmvpError::Scheme(BfvError::WrongKey { .. }))));
+    let output = bound.multiply(&encrypted).expect("of the key set");
+    assert_eq!((output.tag(), output.plan()), (key.tag(), &first));
+    assert_eq!(output.decrypt(&key).expect("of this key"), product.decrypt(&key).expect("of this key"));
+
     // Plans from equal requests are the same plan, and ciphertexts may travel.
     let again = plan(&request);
     let sent = EncryptedImage::from_ciphertexts(&again, encrypted.ciphertexts().to_vec()).expect("an image");
@@ -365,4 +375,33 @@ fn objects_that_do_not_belong_together_are_refused() {
         EncryptedConvolution::from_ciphertexts(&again, wrong),
         Err(HmvpError::Scheme(BfvError::Length { .. }))
     ));
+}
+
+#[test]
+fn the_explanation_has_the_facts() {
+    let request = Conv2dRequest::new(shape(3, 32, 8, 3, 1, 1));
+    let plan = plan(&request);
+    let explanation = plan.explain();
+    let key = secret(&plan);
+    let image =
+        EncryptedImage::encrypt(&plan, &key, &vec![1; plan.shape().image_len()], &mut noise(1)).expect("an image");
+    let kernels = ConvKernels::prepare(&plan, &vec![1; plan.shape().kernels_len()]).expect("kernels");
+    let output = kernels.multiply(&image).expect("one plan");
+    let sent = |ciphertexts: &[Ciphertext]| -> u64 {
+        ciphertexts.iter().map(|c| c.to_bytes(plan.context()).expect("of the set").len() as u64).sum()
+    };
+    let memory = |ciphertexts: &[Ciphertext]| -> u64 {
+        ciphertexts.iter().flat_map(Ciphertext::parts).map(|part| 8 * part.words().len() as u64).sum()
+    };
+    let (image, output) = (image.ciphertexts(), output.ciphertexts());
+    assert_eq!((explanation.image_bytes, explanation.output_bytes), (sent(image), sent(output)));
+    assert_eq!((explanation.image_memory, explanation.output_memory), (memory(image), memory(output)));
+    assert_eq!((explanation.image_ciphertexts, explanation.output_ciphertexts), (image.len(), output.len()));
+    assert_eq!(explanation.kernels_bytes, kernels.memory_bytes());
+    assert_eq!(explanation.log2_failure, plan.log2_failure());
+    assert!(explanation.security_bits >= 128.0 && explanation.noise_bits < explanation.noise_limit_bits);
+    let text = explanation.to_string();
+    for words in ["failure probability", "memory", "sent", &explanation.parameters] {
+        assert!(text.contains(words), "{text}");
+    }
 }

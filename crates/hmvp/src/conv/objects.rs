@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ciphermill_lattice::Csprng;
 use ciphermill_lattice::rns::RnsPoly;
+use ciphermill_lattice::{Csprng, KeyTag};
 use zeroize::Zeroizing;
 
 use super::plan::ConvPlan;
@@ -56,8 +56,10 @@ pub struct EncryptedInput<S> {
 #[derive(Debug)]
 pub struct Kernels<S> {
     plan: Arc<ConvPlan<S>>,
+    /// The key set whose images they multiply, or `None` for the images of every key set.
+    tag: Option<KeyTag>,
     /// By group of kernels and limb: the spectra of each slice and group of channels, one after another.
-    spectra: Vec<Vec<Vec<u64>>>,
+    spectra: Arc<Vec<Vec<Vec<u64>>>>,
 }
 
 /// An encrypted output.
@@ -183,6 +185,16 @@ impl<S: Shape> EncryptedInput<S> {
     pub fn ciphertexts(&self) -> &[Ciphertext] {
         &self.ciphertexts
     }
+
+    /// Its plan.
+    pub fn plan(&self) -> &Arc<ConvPlan<S>> {
+        &self.plan
+    }
+
+    /// Its key set.
+    pub fn tag(&self) -> KeyTag {
+        self.ciphertexts[0].key_tag()
+    }
 }
 
 impl<S: Shape> Kernels<S> {
@@ -203,17 +215,50 @@ impl<S: Shape> Kernels<S> {
             }
             spectra
         };
-        let spectra = in_pool(|| map((0..plan.layout.kernel_groups()).collect(), group));
-        Ok(Self { plan: plan.clone(), spectra })
+        let spectra = Arc::new(in_pool(|| map((0..plan.layout.kernel_groups()).collect(), group)));
+        Ok(Self { plan: plan.clone(), tag: None, spectra })
+    }
+
+    /// The same kernels for the images of one key set. The prepared words are shared, not copied.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let shape = ConvShape {
+    ///     channels: 1, height: 3, width: 3, kernels: 1, kernel_height: 2, kernel_width: 2, stride: 1, padding: 0,
+    /// };
+    /// let plan = Arc::new(Conv2dPlan::new(&Conv2dRequest::new(shape), Isa::current())?);
+    /// let [secret, other] = [SecretSeed::from_os()?, SecretSeed::from_os()?].map(|s| SecretKey::generate(plan.context(), &s));
+    /// let kernels = ConvKernels::prepare(&plan, &[1, 0, 0, 1])?.for_key_set(secret.tag());
+    /// let mut encrypt = |key| EncryptedImage::encrypt(&plan, key, &[1, 2, 3, 4, 5, 6, 7, 8, 9], &mut rng);
+    /// assert!(kernels.multiply(&encrypt(&secret)?).is_ok());
+    /// assert!(kernels.multiply(&encrypt(&other)?).is_err(), "the image is of another key set");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_key_set(&self, tag: KeyTag) -> Self {
+        Self { plan: self.plan.clone(), tag: Some(tag), spectra: self.spectra.clone() }
+    }
+
+    /// Bytes that they occupy.
+    pub fn memory_bytes(&self) -> u64 {
+        self.spectra.iter().flatten().map(|words| 8 * words.len() as u64).sum()
+    }
+
+    /// The key set whose images they multiply; `None` for the images of every key set.
+    pub fn tag(&self) -> Option<KeyTag> {
+        self.tag
     }
 
     /// The convolution of an image with all kernels.
     ///
     /// # Errors
-    /// If the image is of another plan.
+    /// If the image is of another plan, or of another key set than [`for_key_set`](Self::for_key_set) names.
     pub fn multiply(&self, image: &EncryptedInput<S>) -> Result<EncryptedOutput<S>, HmvpError> {
         if self.plan != image.plan {
             return Err(HmvpError::WrongPlan { what: "the image" });
+        }
+        if let Some(tag) = self.tag {
+            require_tag("the image", image.tag(), tag)?;
         }
         let layout = &self.plan.layout;
         let tiles = in_pool(|| map((0..layout.tiles()).collect(), |tile| self.multiply_tile(tile, image)));
@@ -295,5 +340,15 @@ impl<S: Shape> EncryptedOutput<S> {
     /// Its ciphertexts: slice after slice, in each tile after tile, for each the groups of kernels.
     pub fn ciphertexts(&self) -> &[Ciphertext] {
         &self.ciphertexts
+    }
+
+    /// Its plan.
+    pub fn plan(&self) -> &Arc<ConvPlan<S>> {
+        &self.plan
+    }
+
+    /// Its key set.
+    pub fn tag(&self) -> KeyTag {
+        self.ciphertexts[0].key_tag()
     }
 }

@@ -145,7 +145,7 @@ impl<S: Shape> ConvPlan<S> {
     }
 
     fn check_memory(&self) -> Result<(), HmvpError> {
-        let bytes = (8 * self.context.n() * self.context.top()) as u64;
+        let bytes = self.polynomial_bytes();
         let needs = [
             ("the prepared kernels", self.layout.plaintexts() as u64),
             ("the encrypted image", 2 * self.layout.inputs() as u64),
@@ -158,6 +158,11 @@ impl<S: Shape> ConvPlan<S> {
             }
         }
         Ok(())
+    }
+
+    /// Bytes of a polynomial of a ciphertext or a plaintext in memory.
+    pub(super) fn polynomial_bytes(&self) -> u64 {
+        (8 * self.context.n() * self.context.top()) as u64
     }
 
     /// The request.
@@ -228,7 +233,9 @@ impl<S: Shape> ConvPlan<S> {
         noise_std_dev(&self.request, self.context.parameters(), &self.layout)
     }
 
-    /// log2 of a bound of the probability that any entry of an output is wrong.
+    /// log2 of the estimated probability that any entry of an output is wrong, by the union bound over its entries. The
+    /// estimate is for independent Gaussian noise of [`noise_std_dev`](Self::noise_std_dev); far tails of the true noise may
+    /// differ.
     pub fn log2_failure(&self) -> f64 {
         log2_failure(&self.request, self.context.parameters(), &self.layout)
     }
@@ -246,9 +253,14 @@ fn noise_std_dev<S: Shape>(request: &ConvRequest<S>, parameters: &ParameterSet, 
     entry * (terms * noise::fresh_variance(parameters.spec(), request.encryption)).sqrt()
 }
 
-fn log2_failure<S: Shape>(request: &ConvRequest<S>, parameters: &ParameterSet, layout: &ConvLayout) -> f64 {
+/// log2 of the noise at which an entry decrypts wrongly, Q/(2t).
+pub(super) fn noise_limit_bits(parameters: &ParameterSet) -> f64 {
     let q: f64 = parameters.ciphertext_moduli.iter().map(|&q| (q as f64).log2()).sum();
-    let limit = q - 1.0 - (parameters.plaintext_modulus as f64).log2();
+    q - 1.0 - (parameters.plaintext_modulus as f64).log2()
+}
+
+fn log2_failure<S: Shape>(request: &ConvRequest<S>, parameters: &ParameterSet, layout: &ConvLayout) -> f64 {
+    let limit = noise_limit_bits(parameters);
     noise::log2_failure(limit, noise_std_dev(request, parameters, layout), request.volume().output_len() as f64)
 }
 

@@ -7,7 +7,7 @@ use super::cost::{product_us, total};
 use super::request::Strategy;
 use super::{Terms, search};
 use crate::serial;
-use ciphermill_bfv::parameters::REQUIRED_SECURITY_BITS;
+use ciphermill_bfv::explain::{bytes, security};
 
 /// The costs of a product by a plan.
 ///
@@ -135,22 +135,6 @@ pub(super) fn explain(terms: &Terms) -> Explanation {
         estimated_us: time,
         alternatives: alternatives.collect(),
     }
-}
-
-/// Bytes for people.
-fn bytes(count: u64) -> String {
-    match count {
-        0..10_240 => format!("{count} B"),
-        10_240..10_485_760 => format!("{:.1} KiB", count as f64 / 1024.0),
-        _ => format!("{:.1} MiB", count as f64 / 1_048_576.0),
-    }
-}
-
-/// Both figures of a set's security, for people.
-fn security(bits: f64, standard_bits: Option<u32>) -> String {
-    let below = if bits < REQUIRED_SECURITY_BITS { ", below 128" } else { "" };
-    let standard = standard_bits.map_or("below 128".to_owned(), |bits| bits.to_string());
-    format!("{bits:.1} bits{below} (lattice-estimator, MATZOV); {standard} by the standard of 2018")
 }
 
 impl fmt::Display for Explanation {

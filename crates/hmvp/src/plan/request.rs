@@ -149,7 +149,7 @@ impl Request {
 #[non_exhaustive]
 pub enum PlanError {
     /// The matrix does not fit.
-    #[error("{what} is {given}, allowed are {min} to {max}")]
+    #[error("{what} is {given}; use {min} to {max}")]
     Range {
         /// The number.
         what: &'static str,
@@ -161,7 +161,7 @@ pub enum PlanError {
         max: usize,
     },
     /// The failure probability is none that can be asked for.
-    #[error("log2 of the failure probability is {given}, allowed are -1000 to -1")]
+    #[error("log2 of the failure probability is {given}; use -1000 to -1")]
     Failure {
         /// The request.
         given: f64,

@@ -78,7 +78,7 @@ mod tests;
 pub use mask::mask;
 pub use options::{Assessment, Guarantee, MaskOptions, assess};
 pub use response::Response;
-pub use shares::{add_share, encrypt_share, encrypt_share_public, reconstruct, share};
+pub use shares::{add_plain, add_share, encrypt_share, encrypt_share_public, reconstruct, share};
 
 use crate::Plan;
 use crate::error::HmvpError;

@@ -6,6 +6,7 @@ use ciphermill_lattice::{Csprng, KeyTag};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::require_unsplit;
+use crate::entries::require_entries;
 use crate::error::HmvpError;
 use crate::{EncryptedVector, Plan, VectorCiphertext, encrypt_part};
 use ciphermill_bfv::ciphertext::Plaintext;
@@ -198,8 +199,39 @@ fn encrypt(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn add_share(vector: &EncryptedVector, share: &[u64]) -> Result<EncryptedVector, HmvpError> {
+    add_integers(vector, &integers(vector.plan(), share)?)
+}
+
+/// A vector plus plain integers, which have the range of its entries.
+///
+/// # Errors
+/// If the plan may split entries, there are not n integers, or one is out of the plan's range.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example.txt")]
+/// let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
+/// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+/// # let keys = engine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
+/// # let matrix = engine.prepare_matrix(&plan, &dense)?;
+/// let vector = EncryptedVector::encrypt(&plan, &secret, &[4, 0, -2], &mut rng)?;
+/// let sum = add_plain(&vector, &[-3, 0, 1])?;
+/// assert_eq!(keys.multiply(&matrix, &sum)?.decrypt(&secret)?, [-2, -2]);
+/// assert!(add_plain(&vector, &[200, 0, 0]).is_err(), "200 needs 9 bits");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn add_plain(vector: &EncryptedVector, values: &[i64]) -> Result<EncryptedVector, HmvpError> {
+    let request = vector.plan().request();
+    require_unsplit(vector.plan())?;
+    require_length("number of entries of the array", values.len(), request.cols)?;
+    require_entries("entry of the array", values, request.vector_bits)?;
+    add_integers(vector, values)
+}
+
+/// A vector of an unsplit plan plus n integers in [−⌊t/2⌋, ⌊(t−1)/2⌋].
+fn add_integers(vector: &EncryptedVector, values: &[i64]) -> Result<EncryptedVector, HmvpError> {
     let plan = vector.plan();
-    let plaintexts = plan.algorithm().encode_vector(plan.context(), &integers(plan, share)?)?;
+    let plaintexts = plan.algorithm().encode_vector(plan.context(), values)?;
     let add = |(encrypted, mut plaintext): (&VectorCiphertext, Plaintext)| {
         let ciphertext = plan.context().add_plain(&encrypted.ciphertext, &plaintext);
         plaintext.zeroize();
