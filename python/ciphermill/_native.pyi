@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, SupportsIndex, final
+from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,9 @@ __all__ = [
     "threads",
 ]
 
+# Every other contiguous bytes-like object is accepted too.
+_Bytes: TypeAlias = bytes | bytearray | memoryview
+
 __version__: str
 
 def set_threads(threads: SupportsIndex) -> None:
@@ -69,10 +72,12 @@ def set_threads(threads: SupportsIndex) -> None:
 def threads() -> int:
     """The number of threads."""
 
-def reconstruct(
-    first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64], modulus: SupportsIndex
-) -> npt.NDArray[np.int64]:
-    """The integers of two shares modulo `modulus`."""
+def reconstruct(first: npt.ArrayLike, second: npt.ArrayLike, modulus: SupportsIndex) -> npt.NDArray[np.int64]:
+    """The integers of two shares of shape (n,), which are residues modulo `modulus`, 2 to 2^62 - 1.
+
+    Raises `DtypeError` if the elements are not integers, `RangeError` if one is not a residue, `ParameterError` for other
+    shapes or different lengths.
+    """
 
 def fixed_order_product(matrix: npt.ArrayLike, vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The product of a matrix of integers and a vector in binary64, summed in one order on every machine."""
@@ -145,6 +150,11 @@ class MatVecPlan:
 
         Raises `KeyMismatchError` if the keys are of another plan.
         """
+    def prepare(self, matrix: npt.ArrayLike, *, memory: SupportsIndex | None = None) -> PreparedMatrix:
+        """Prepare a matrix for the servers of several clients, which share its memory: see `PreparedMatrix.for_server`.
+
+        Raises as `MatVecServer.prepare`.
+        """
     def encrypt(self, public: BfvPublicKey, values: npt.ArrayLike) -> EncryptedVector:
         """Encrypt integers of shape (n,) or (n, k) under a public key. The plan needs `encryption="public"`."""
     def assess(self) -> tuple[float, str, float | None]:
@@ -153,7 +163,7 @@ class MatVecPlan:
     def to_bytes(self) -> bytes:
         """The plan as `ciphermill hmvp plan` writes it."""
     @staticmethod
-    def from_bytes(data: bytes, *, insecure: bool = False) -> MatVecPlan:
+    def from_bytes(data: _Bytes, *, insecure: bool = False) -> MatVecPlan:
         """Read a plan. Raises `WireError` if the bytes are not a plan."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -216,7 +226,10 @@ class MatVecServer:
 
 @final
 class PreparedMatrix:
-    """A matrix in the form in which it multiplies: `matrix @ vector` is the encrypted product."""
+    """A matrix in the form in which it multiplies: `matrix @ vector` is the encrypted product.
+
+    Raises `KeyMismatchError` for a vector of another plan or key set, and if the matrix is for no client.
+    """
 
     __array_ufunc__: ClassVar[None]
     @property
@@ -225,6 +238,14 @@ class PreparedMatrix:
     @property
     def plan(self) -> MatVecPlan:
         """The plan."""
+    @property
+    def tag(self) -> str | None:
+        """The key set whose vectors it multiplies, `None` for a matrix of `MatVecPlan.prepare`."""
+    def for_server(self, server: MatVecServer) -> PreparedMatrix:
+        """The same matrix for the client of a server. The matrices of all clients share their memory.
+
+        Raises `KeyMismatchError` if the server is of another plan.
+        """
     @property
     def nbytes(self) -> int:
         """Bytes that the matrix occupies."""
@@ -255,7 +276,7 @@ class EncryptedVector:
     def to_bytes(self) -> bytes:
         """One vector as `ciphermill hmvp encrypt` writes it."""
     @staticmethod
-    def from_bytes(plan: MatVecPlan, data: bytes) -> EncryptedVector:
+    def from_bytes(plan: MatVecPlan, data: _Bytes) -> EncryptedVector:
         """Read a vector. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
     def __reduce__(self) -> Any: ...
 
@@ -284,7 +305,7 @@ class EncryptedProduct:
     def to_bytes(self) -> bytes:
         """One product as `ciphermill hmvp multiply` writes it."""
     @staticmethod
-    def from_bytes(plan: MatVecPlan, data: bytes) -> EncryptedProduct:
+    def from_bytes(plan: MatVecPlan, data: _Bytes) -> EncryptedProduct:
         """Read a product. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
     def __reduce__(self) -> Any: ...
 
@@ -295,7 +316,7 @@ class MaskedProduct:
     def to_bytes(self) -> bytes:
         """The masked product as sent."""
     @staticmethod
-    def from_bytes(plan: MatVecPlan, data: bytes) -> MaskedProduct:
+    def from_bytes(plan: MatVecPlan, data: _Bytes) -> MaskedProduct:
         """Read a masked product. Raises `WireError` if the bytes are not one."""
     @property
     def nbytes(self) -> int:
@@ -312,7 +333,7 @@ class BfvSecretKey:
     def to_secret_bytes(self) -> bytes:
         """The key in clear, as `ciphermill hmvp keygen` writes it."""
     @staticmethod
-    def from_secret_bytes(data: bytes, *, insecure: bool = False) -> BfvSecretKey:
+    def from_secret_bytes(data: _Bytes, *, insecure: bool = False) -> BfvSecretKey:
         """Read a secret key. Raises `WireError` if the bytes are not one."""
     @property
     def tag(self) -> str:
@@ -326,7 +347,7 @@ class BfvPublicKey:
     def to_bytes(self) -> bytes:
         """The key as `ciphermill hmvp keygen` writes it."""
     @staticmethod
-    def from_bytes(plan: MatVecPlan, data: bytes) -> BfvPublicKey:
+    def from_bytes(plan: MatVecPlan, data: _Bytes) -> BfvPublicKey:
         """Read a public key. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
     @property
     def tag(self) -> str:
@@ -340,7 +361,7 @@ class EvaluationKeys:
     def to_bytes(self) -> bytes:
         """The keys as `ciphermill hmvp keygen` writes them."""
     @staticmethod
-    def from_bytes(plan: MatVecPlan, data: bytes) -> EvaluationKeys:
+    def from_bytes(plan: MatVecPlan, data: _Bytes) -> EvaluationKeys:
         """Read evaluation keys. Raises `WireError` if the bytes are not such, `KeyMismatchError` for another plan."""
     @property
     def tag(self) -> str:
@@ -379,7 +400,13 @@ class Conv2dPlan:
         """The shape (M, H', W') of the output."""
     @property
     def log2_failure(self) -> float:
-        """log2 of the probability that any entry of an output is wrong."""
+        """log2 of the estimated probability that any entry of an output is wrong, for independent Gaussian noise."""
+    def explain(self) -> Explanation:
+        """The costs of the plan: parameters, noise, failure probability, and the bytes of all objects, in memory and as sent.
+
+        `kernels_bytes` is the memory that `prepare` takes, `key_bytes` that of `keygen`, `image_memory` and `output_memory`
+        those of an encrypted image and output.
+        """
     def keygen(self) -> Conv2dClient:
         """Generate a secret key. The server needs no key."""
     def prepare(self, kernels: npt.ArrayLike) -> PreparedKernels:
@@ -389,18 +416,36 @@ class Conv2dPlan:
 class Conv2dClient:
     """The owner of a secret key: encrypts images and decrypts outputs."""
 
+    @property
+    def tag(self) -> str:
+        """The name of the key set, which all its objects carry: 16 hexadecimal digits. It is not secret."""
     def encrypt(self, image: npt.ArrayLike) -> EncryptedImage:
         """Encrypt integers of shape (C, H, W)."""
     def decrypt(self, output: EncryptedConvolution) -> npt.NDArray[np.int64]:
-        """The output, of shape (M, H', W')."""
+        """The output, of shape (M, H', W'). Raises `KeyMismatchError` if it is of another key set or plan."""
     def __reduce__(self) -> Any: ...
 
 @final
 class PreparedKernels:
     """Kernels in the form in which they multiply. `kernels @ image` is the encrypted convolution."""
 
+    @property
+    def tag(self) -> str | None:
+        """The key set whose images they multiply, or `None` for the images of every key set."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the kernels occupy."""
+    def for_key_set(self, tag: str) -> PreparedKernels:
+        """The same kernels for the images of one key set, which the `tag` of its client names. The memory is shared.
+
+        A server that knows its clients uses them, so that a ciphertext under another key is refused. A tag detects mix-ups; it
+        does not authenticate. Raises `ParameterError` if `tag` is not 16 hexadecimal digits.
+        """
     def convolve(self, image: EncryptedImage) -> EncryptedConvolution:
-        """The convolution of an encrypted image with all kernels. Raises `KeyMismatchError` for an image of another plan."""
+        """The convolution of an encrypted image with all kernels.
+
+        Raises `KeyMismatchError` for an image of another plan, or of another key set than `for_key_set` names.
+        """
     def __matmul__(self, image: EncryptedImage, /) -> EncryptedConvolution: ...
     def __rmatmul__(self, other: Any, /) -> Any: ...
 
@@ -408,20 +453,26 @@ class PreparedKernels:
 class EncryptedImage:
     """An encrypted image."""
 
+    @property
+    def tag(self) -> str:
+        """The key set."""
     def to_bytes(self) -> list[bytes]:
         """The bytes of each ciphertext."""
     @staticmethod
-    def from_bytes(plan: Conv2dPlan, ciphertexts: list[bytes]) -> EncryptedImage:
+    def from_bytes(plan: Conv2dPlan, ciphertexts: Sequence[_Bytes]) -> EncryptedImage:
         """Read an image. Raises `WireError` if the bytes are not ciphertexts."""
 
 @final
 class EncryptedConvolution:
     """An encrypted convolution."""
 
+    @property
+    def tag(self) -> str:
+        """The key set."""
     def to_bytes(self) -> list[bytes]:
         """The bytes of each ciphertext."""
     @staticmethod
-    def from_bytes(plan: Conv2dPlan, ciphertexts: list[bytes]) -> EncryptedConvolution:
+    def from_bytes(plan: Conv2dPlan, ciphertexts: Sequence[_Bytes]) -> EncryptedConvolution:
         """Read a convolution. Raises `WireError` if the bytes are not ciphertexts."""
 
 @final
@@ -459,7 +510,13 @@ class Conv3dPlan:
         """The shape (M, D', H', W') of the output."""
     @property
     def log2_failure(self) -> float:
-        """log2 of the probability that any entry of an output is wrong."""
+        """log2 of the estimated probability that any entry of an output is wrong, for independent Gaussian noise."""
+    def explain(self) -> Explanation:
+        """The costs of the plan: parameters, noise, failure probability, and the bytes of all objects, in memory and as sent.
+
+        `kernels_bytes` is the memory that `prepare` takes, `key_bytes` that of `keygen`, `image_memory` and `output_memory`
+        those of an encrypted image and output.
+        """
     def keygen(self) -> Conv3dClient:
         """Generate a secret key. The server needs no key."""
     def prepare(self, kernels: npt.ArrayLike) -> PreparedKernels3d:
@@ -469,18 +526,36 @@ class Conv3dPlan:
 class Conv3dClient:
     """The owner of a secret key: encrypts images and decrypts outputs."""
 
+    @property
+    def tag(self) -> str:
+        """The name of the key set, which all its objects carry: 16 hexadecimal digits. It is not secret."""
     def encrypt(self, image: npt.ArrayLike) -> EncryptedVolume:
         """Encrypt integers of shape (C, D, H, W)."""
     def decrypt(self, output: EncryptedConv3d) -> npt.NDArray[np.int64]:
-        """The output, of shape (M, D', H', W')."""
+        """The output, of shape (M, D', H', W'). Raises `KeyMismatchError` if it is of another key set or plan."""
     def __reduce__(self) -> Any: ...
 
 @final
 class PreparedKernels3d:
     """Kernels in the form in which they multiply. `kernels @ image` is the encrypted convolution."""
 
+    @property
+    def tag(self) -> str | None:
+        """The key set whose images they multiply, or `None` for the images of every key set."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the kernels occupy."""
+    def for_key_set(self, tag: str) -> PreparedKernels3d:
+        """The same kernels for the images of one key set, which the `tag` of its client names. The memory is shared.
+
+        A server that knows its clients uses them, so that a ciphertext under another key is refused. A tag detects mix-ups; it
+        does not authenticate. Raises `ParameterError` if `tag` is not 16 hexadecimal digits.
+        """
     def convolve(self, image: EncryptedVolume) -> EncryptedConv3d:
-        """The convolution of an encrypted image with all kernels. Raises `KeyMismatchError` for an image of another plan."""
+        """The convolution of an encrypted image with all kernels.
+
+        Raises `KeyMismatchError` for an image of another plan, or of another key set than `for_key_set` names.
+        """
     def __matmul__(self, image: EncryptedVolume, /) -> EncryptedConv3d: ...
     def __rmatmul__(self, other: Any, /) -> Any: ...
 
@@ -488,20 +563,26 @@ class PreparedKernels3d:
 class EncryptedVolume:
     """An encrypted image of three dimensions."""
 
+    @property
+    def tag(self) -> str:
+        """The key set."""
     def to_bytes(self) -> list[bytes]:
         """The bytes of each ciphertext."""
     @staticmethod
-    def from_bytes(plan: Conv3dPlan, ciphertexts: list[bytes]) -> EncryptedVolume:
+    def from_bytes(plan: Conv3dPlan, ciphertexts: Sequence[_Bytes]) -> EncryptedVolume:
         """Read an image. Raises `WireError` if the bytes are not ciphertexts."""
 
 @final
 class EncryptedConv3d:
     """An encrypted convolution of three dimensions."""
 
+    @property
+    def tag(self) -> str:
+        """The key set."""
     def to_bytes(self) -> list[bytes]:
         """The bytes of each ciphertext."""
     @staticmethod
-    def from_bytes(plan: Conv3dPlan, ciphertexts: list[bytes]) -> EncryptedConv3d:
+    def from_bytes(plan: Conv3dPlan, ciphertexts: Sequence[_Bytes]) -> EncryptedConv3d:
         """Read a convolution. Raises `WireError` if the bytes are not ciphertexts."""
 
 # Sums of several parties; `ciphermill.statistics` gives them a meaning.
@@ -513,7 +594,7 @@ class SumPlan:
     `segments` has the length of each segment of the vector, and the bound B of its values, which are integers of [-B, B].
     `parties` is the greatest number of contributions, 1 to 65536. There are at most 64 segments and 2^24 values, and parties
     times B is at most 2^126. `label`, 32 bytes, names the meaning of the values: objects of plans with other labels do not mix.
-    `security` is 128, 192 or 256 bits. `log2_failure` bounds the probability that any total is wrong.
+    `security` is 128, 192 or 256 bits. `log2_failure` bounds the estimated probability that any total is wrong.
 
     Raises `RangeError` for sizes and bounds out of range, `ParameterError` if there is no plan.
     """
@@ -523,7 +604,7 @@ class SumPlan:
         segments: list[tuple[int, int]],
         parties: SupportsIndex,
         *,
-        label: bytes | None = None,
+        label: _Bytes | None = None,
         security: SupportsIndex = 128,
         log2_failure: float = ...,
     ) -> SumPlan: ...
@@ -547,10 +628,18 @@ class SumPlan:
         """The bytes of a contribution, and of a sum."""
     @property
     def log2_failure(self) -> float:
-        """log2 of the probability that any total is wrong."""
+        """log2 of the estimated probability that any total is wrong, with contributions of all parties.
+
+        The estimate is for independent Gaussian noise and not a bound: read values below -128 as negligible.
+        """
+    def explain(self) -> Explanation:
+        """The costs of the plan: parameters, noise, failure probability, and bytes, in memory and as sent.
+
+        `sums_memory` is the memory of a contribution or a sum, `key_bytes` that of the keys.
+        """
     def keygen(self) -> SumKeyHolder:
         """Generate a key set."""
-    def key_holder(self, secret: bytes) -> SumKeyHolder:
+    def key_holder(self, secret: _Bytes) -> SumKeyHolder:
         """The holder of an existing secret key, from its `to_secret_bytes`; the public key is made again.
 
         Raises `WireError` for other bytes, `KeyMismatchError` for a key of another parameter set.
@@ -558,7 +647,7 @@ class SumPlan:
     def to_bytes(self) -> bytes:
         """The sealed plan."""
     @staticmethod
-    def from_bytes(data: bytes) -> SumPlan:
+    def from_bytes(data: _Bytes) -> SumPlan:
         """Read a sealed plan. Raises `WireError` if the bytes are not one."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -604,10 +693,10 @@ class SumPublicKey:
         their bound.
         """
     def to_bytes(self) -> bytes:
-        """The sealed key."""
+        """The sealed key, with its plan."""
     @staticmethod
-    def from_bytes(plan: SumPlan, data: bytes) -> SumPublicKey:
-        """Read a key. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of other parameters."""
+    def from_bytes(plan: SumPlan, data: _Bytes) -> SumPublicKey:
+        """Read a key. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
     def __reduce__(self) -> Any: ...
 
 @final
@@ -632,7 +721,7 @@ class EncryptedSums:
     def to_bytes(self) -> bytes:
         """The sealed sum."""
     @staticmethod
-    def from_bytes(plan: SumPlan, data: bytes) -> EncryptedSums:
+    def from_bytes(plan: SumPlan, data: _Bytes) -> EncryptedSums:
         """Read a sum. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
     def __reduce__(self) -> Any: ...
 
@@ -643,7 +732,7 @@ class PaillierPublicKey:
     @staticmethod
     def from_modulus(n: int, *, insecure: bool = False) -> PaillierPublicKey: ...
     @staticmethod
-    def from_bytes(data: bytes, *, insecure: bool = False) -> PaillierPublicKey: ...
+    def from_bytes(data: _Bytes, *, insecure: bool = False) -> PaillierPublicKey: ...
     def to_bytes(self) -> bytes: ...
     @property
     def n(self) -> int: ...
@@ -667,7 +756,7 @@ class PaillierSecretKey:
     @staticmethod
     def from_primes(p: int, q: int, *, insecure: bool = False) -> PaillierSecretKey: ...
     @staticmethod
-    def from_secret_bytes(data: bytes, *, insecure: bool = False) -> PaillierSecretKey: ...
+    def from_secret_bytes(data: _Bytes, *, insecure: bool = False) -> PaillierSecretKey: ...
     def to_secret_bytes(self) -> bytes: ...
     @property
     def public(self) -> PaillierPublicKey: ...
@@ -705,7 +794,7 @@ class PaillierVector:
     ) -> PaillierVector: ...
     def ciphertexts(self) -> list[int]: ...
     @staticmethod
-    def from_bytes(key: PaillierPublicKey, data: bytes) -> PaillierVector: ...
+    def from_bytes(key: PaillierPublicKey, data: _Bytes) -> PaillierVector: ...
     def to_bytes(self) -> bytes: ...
     @property
     def key(self) -> PaillierPublicKey: ...
@@ -746,7 +835,7 @@ class PaillierPacking:
 @final
 class PaillierPacked:
     @staticmethod
-    def from_bytes(key: PaillierPublicKey, data: bytes) -> PaillierPacked: ...
+    def from_bytes(key: PaillierPublicKey, data: _Bytes) -> PaillierPacked: ...
     def to_bytes(self) -> bytes: ...
     @property
     def key(self) -> PaillierPublicKey: ...
@@ -773,7 +862,7 @@ class TfheClientKey:
     @staticmethod
     def generate(parameters: str, *, insecure: bool = False) -> TfheClientKey: ...
     @staticmethod
-    def from_secret_bytes(data: bytes, *, insecure: bool = False) -> TfheClientKey: ...
+    def from_secret_bytes(data: _Bytes, *, insecure: bool = False) -> TfheClientKey: ...
     def to_secret_bytes(self) -> bytes: ...
     @property
     def parameters(self) -> str: ...
@@ -804,7 +893,7 @@ class TfheEvaluationKeys:
     def parts(self) -> list[bytes]:
         """The keys as `ciphermill tfhe keygen` writes them into two files, or three for a set with words."""
     @staticmethod
-    def from_parts(parts: list[bytes], *, insecure: bool = False) -> TfheEvaluationKeys:
+    def from_parts(parts: Sequence[_Bytes], *, insecure: bool = False) -> TfheEvaluationKeys:
         """Keys from their parts. They are checked when a server loads them."""
     @property
     def nbytes(self) -> int:
@@ -842,7 +931,7 @@ class TfheCiphertexts:
     def scale(self, factors: npt.ArrayLike) -> TfheCiphertexts: ...
     def to_bytes(self) -> list[bytes]: ...
     @staticmethod
-    def from_bytes(elements: list[bytes]) -> TfheCiphertexts: ...
+    def from_bytes(elements: Sequence[_Bytes]) -> TfheCiphertexts: ...
     def __reduce__(self) -> Any: ...
 
 @final
@@ -867,7 +956,7 @@ class TfheWord:
     def tag(self) -> str: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(data: bytes) -> TfheWord: ...
+    def from_bytes(data: _Bytes) -> TfheWord: ...
     def __reduce__(self) -> Any: ...
 
 @final
@@ -877,7 +966,7 @@ class TfheWordTable:
 # Devices: `ciphermill.device` adds named results and the async form.
 
 def assemble(text: str, bindings: list[tuple[str, str]] | None = None) -> tuple[bytes, list[tuple[str, str]]]: ...
-def disassemble(program: bytes) -> str: ...
+def disassemble(program: _Bytes) -> str: ...
 
 @final
 class DeviceHandle:
@@ -902,7 +991,7 @@ class DeviceHandle:
         namespace: SupportsIndex | None = None,
         give_up_after: float | None = None,
     ) -> DeviceHandle: ...
-    def put(self, register: str, data: bytes, *, armed: bool = False, stored: bool = False) -> tuple[int, bool]: ...
+    def put(self, register: str, data: _Bytes, *, armed: bool = False, stored: bool = False) -> tuple[int, bool]: ...
     def get(self, register: str, *, mode: str = "armed") -> tuple[bytes, bool]: ...
     def delete(self, register: str) -> None: ...
     def stat(self, register: str) -> tuple[str, int, bool]: ...

@@ -9,7 +9,7 @@ __all__ = ["Explanation"]
 
 
 class Explanation:
-    """The costs of a matrix-vector plan and the reasons for its choices.
+    """The costs of a plan: of matrix-vector products with the reasons for its choices, of convolutions, or of sums.
 
     `print(explanation)` shows one line per fact. Every fact is also an item: `explanation["log2_failure"]`.
     """
@@ -22,7 +22,7 @@ class Explanation:
         return self._fields[name]
 
     def as_dict(self) -> dict[str, Any]:
-        """All facts, under the names of `ciphermill hmvp plan --json`."""
+        """All facts by name. Those of matrix-vector plans have the names of `ciphermill hmvp plan --json`."""
         return dict(self._fields)
 
     def __str__(self) -> str:

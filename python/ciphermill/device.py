@@ -22,6 +22,8 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
 from ciphermill import _native
+from ciphermill._checks import instance, integer, mapping, one_of
+from ciphermill.errors import ClosedError, DtypeError
 
 __all__ = [
     "AsyncDevice",
@@ -76,13 +78,26 @@ def assemble(text: str, bindings: Mapping[str, str] | None = None) -> Program:
 
     Raises `ParameterError` with the line and the reason.
     """
-    code, names = _native.assemble(text, list((bindings or {}).items()))
+    code, names = _native.assemble(text, list(mapping(bindings or {}, "the mapping of bindings").items()))
     return Program(code, dict(names))
 
 
 def disassemble(program: bytes) -> str:
     """The text of a program. Raises `WireError` if the bytes are not a program."""
     return _native.disassemble(program)
+
+
+#: The greatest identifier of a space, and the least and the greatest limit of memory.
+MAX_ID, MIN_MEMORY, MAX_MEMORY = (1 << 32) - 1, 4096, (1 << 63) - 1
+
+
+def _path(directory: str | os.PathLike[str]) -> str:
+    one_of(directory, (str, os.PathLike), "the directory")
+    return os.fspath(directory)
+
+
+def _optional(value: int | None, what: str, least: int, greatest: int) -> int | None:
+    return None if value is None else integer(value, what, least, greatest)
 
 
 def open(
@@ -98,16 +113,41 @@ def open(
 ) -> Device:
     """Open the store in a directory of this machine; it is made if it does not exist.
 
-    `memory` bounds the bytes of registers in memory, `key_memory` those of loaded keys and matrices. `progress` is called with
-    the work done and all work while a key is loaded. A program whose result would be wrong with a probability above
-    2^`max_log2_failure` is refused. Raises `DeviceError` if another process has the store open.
+    Parameters
+    ----------
+    directory : path
+        The directory of the store.
+    space : int, optional
+        The space of the store, 0 to 2^32 - 1: the objects of one tenant. 0 by default. A space that does not exist is made, with
+        room for 64 GiB and 65536 objects. Namespace N of a served store is space N.
+    memory : int, optional
+        The most bytes of registers in main memory, 4096 or more. 256 MiB by default; the rest is paged to disk.
+    key_memory : int, optional
+        The most bytes of loaded keys and prepared matrices. Half of the machine's memory by default.
+    max_program_seconds : float, optional
+        The longest time of a program, 20 seconds by default. A program that is expected to take longer is refused, and one that
+        takes longer ends before its next instruction.
+    max_log2_failure : float, optional
+        A program whose result would be wrong with a probability above 2^`max_log2_failure` is refused. By default the limit is
+        that of the parameter set, 2^-64 for most.
+    progress : callable, optional
+        Called with the work done and all work while a key is loaded. An exception of it is printed and dropped.
+    insecure : bool, default False
+        Accept parameter sets and keys below 128 bits of security, for tests.
+
+    Raises
+    ------
+    DeviceError
+        If another process has the store open, or if the store is damaged.
+    ParameterError
+        If `space`, `memory` or `key_memory` is out of range, and if `max_program_seconds` is negative, NaN or infinite.
     """
     return Device(
         _native.DeviceHandle.embedded(
-            os.fspath(directory),
-            space=space,
-            memory=memory,
-            key_memory=key_memory,
+            _path(directory),
+            space=_optional(space, "the space", 0, MAX_ID),
+            memory=_optional(memory, "memory", MIN_MEMORY, MAX_MEMORY),
+            key_memory=_optional(key_memory, "key_memory", 0, MAX_MEMORY),
             max_program_seconds=max_program_seconds,
             max_log2_failure=max_log2_failure,
             progress=progress,
@@ -124,15 +164,36 @@ def connect(
     namespace: int | None = None,
     give_up_after: float | None = None,
 ) -> Device:
-    """Connect to a served device, as "HOST:PORT" or "nvme-tcp://HOST:PORT/SUBSYSTEM-NQN".
+    """Connect to a served device. A lost connection is established again.
 
-    `host` is this host's NQN, by default that of the variable CIPHERMILL_HOST_NQN. A lost connection is established again;
-    after `give_up_after` seconds without success, by default 30, operations raise `PeerError`. Raises `PeerError` if no server
-    answers, or if it refuses this host.
+    Parameters
+    ----------
+    address : str
+        "HOST:PORT" or "nvme-tcp://HOST:PORT/SUBSYSTEM-NQN". The other arguments take precedence over it.
+    subsystem : str, optional
+        The NQN of the subsystem. By default the only one that the server offers this host.
+    host : str, optional
+        The NQN of this host, which the server must allow. By default that of the variable CIPHERMILL_HOST_NQN, else
+        "nqn.2026-01.io.github.ciphermill:host".
+    namespace : int, optional
+        The namespace, 1 by default. Its objects are those of the space with the same number.
+    give_up_after : float, optional
+        Seconds without a connection after which operations raise `PeerError`, 30 by default.
+
+    Raises
+    ------
+    PeerError
+        If no server answers, or if it refuses this host.
+    ParameterError
+        For an address or a name of another form, a namespace out of range, and for a negative, NaN or infinite `give_up_after`.
     """
     return Device(
         _native.DeviceHandle.served(
-            address, subsystem=subsystem, host=host, namespace=namespace, give_up_after=give_up_after
+            address,
+            subsystem=subsystem,
+            host=host,
+            namespace=_optional(namespace, "the namespace", 1, MAX_ID - 1),
+            give_up_after=give_up_after,
         )
     )
 
@@ -141,7 +202,7 @@ class Device:
     """An open device. It can be used by several threads at once. Use it in a `with` statement, or close it."""
 
     def __init__(self, handle: _native.DeviceHandle) -> None:
-        self._handle = handle
+        self._handle = instance(handle, _native.DeviceHandle, "the handle")
 
     def put(self, register: str, data: bytes, *, armed: bool = False, stored: bool = False) -> Result:
         """Write an object. A write to a compute-on-write register runs its program, unless `stored`.
@@ -200,6 +261,8 @@ class AsyncDevice:
     """
 
     def __init__(self, opening: Callable[[], Device]) -> None:
+        if not callable(opening):
+            raise DtypeError(f"opening is of type {type(opening).__name__}; use a function that opens a device")
         self._opening = opening
         self._device: Device | None = None
 
@@ -208,9 +271,9 @@ class AsyncDevice:
 
     @property
     def device(self) -> Device:
-        """The device, for calls that wait."""
+        """The device, for calls that wait. Raises `ClosedError` outside of the `async with` statement."""
         if self._device is None:
-            raise RuntimeError("the device is not open; use `async with`")
+            raise ClosedError("the device is not open; use it in an `async with` statement")
         return self._device
 
     async def put(self, register: str, data: bytes, *, armed: bool = False, stored: bool = False) -> Result:
@@ -249,9 +312,11 @@ class AsyncDevice:
 
 def open_async(directory: str | os.PathLike[str], **options: Any) -> AsyncDevice:
     """The device in a directory of this machine, for `async with`; options are those of `open`."""
-    return AsyncDevice(lambda: open(directory, **options))
+    path = _path(directory)
+    return AsyncDevice(lambda: open(path, **options))
 
 
 def connect_async(address: str, **options: Any) -> AsyncDevice:
     """A served device, for `async with`; options are those of `connect`."""
+    instance(address, str, "the address")
     return AsyncDevice(lambda: connect(address, **options))

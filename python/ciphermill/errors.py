@@ -29,7 +29,7 @@ class ParameterError(CiphermillError, ValueError):
 
 
 class DtypeError(ParameterError, TypeError):
-    """The elements of an array have an unsuitable type."""
+    """An argument, or the elements of an array, have an unsuitable type."""
 
 
 class RangeError(CiphermillError, OverflowError):
@@ -45,7 +45,8 @@ class WireError(CiphermillError):
 
 
 class MemoryLimitError(CiphermillError, MemoryError):
-    """An operation needs more memory than it may use. It is raised before the memory is allocated."""
+    """An operation needs more memory than it may use, or a server has no room for a client. It is raised before the memory is
+    allocated."""
 
 
 class ForkError(CiphermillError, RuntimeError):
@@ -65,4 +66,4 @@ class DeviceError(CiphermillError):
 
 
 class ClosedError(DeviceError, ValueError):
-    """The device was closed."""
+    """The device is not open, or was closed."""

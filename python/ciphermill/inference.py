@@ -46,8 +46,13 @@ output is a linear equation in the weights, and with one more independent sample
 solve for all of its weights. One image can suffice for a convolution. The noise of ciphertexts and their unused places hold
 further functions of the weights. Private inference protects the client only; limit the samples of each client (`max_samples`).
 Both parties follow the protocol: a server that deviates can falsify results. The client never judges an answer, and an
-application must not report to the server whether a prediction was plausible. Messages are not authenticated; send them over
-TLS, and let the server accept the keys of known clients only.
+application must not report to the server whether a prediction was plausible. Messages are not authenticated: send them over
+TLS, and give the authenticated name of the sender to `Server.register` and `Server.layer`. Samples are counted by that name.
+The random label of a client's keys (`Client.name`) authenticates nobody, and a client can change it.
+
+**Budgets.** Each side limits the memory that the other side can make it use. A client limits its keys and its queries
+(`max_key_bytes`, `max_query_bytes`), whose sizes the client spec sets. A server limits its registered clients (`max_clients`,
+`max_bytes`). A need beyond a limit raises `MemoryLimitError` before memory is allocated.
 
 **Integers.** Weights and inputs of a layer are symmetric integers of `weight_bits` and `activation_bits` bits: 8 bits are -127
 to 127. A layer has one scale for its weights and one for its inputs, from the greatest magnitudes. A dense first layer has a
@@ -67,6 +72,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ciphermill._clients import MAX_BYTES, MAX_CLIENTS
 from ciphermill._inference import plain, spec
 from ciphermill._inference.build import Blocks, InputRange, Options, build
 from ciphermill._inference.explain import NetworkExplanation
@@ -80,7 +86,6 @@ from ciphermill._inference.layers import (
     MaxPool2d,
     ReLU,
     Tanh,
-    integer,
 )
 from ciphermill._inference.messages import Message
 from ciphermill._inference.network import Link, batches, labels
@@ -213,14 +218,25 @@ class PrivateClassifier:
         return spec.to_bytes(self._network)
 
     def client(self) -> Client:
-        """A client with fresh keys."""
-        return Client(self.client_spec())
+        """A client with fresh keys. It has no limits: the client spec is this process's own."""
+        return Client(self.client_spec(), max_key_bytes=None, max_query_bytes=None)
 
-    def server(self, *, max_samples: int | None = None) -> Server:
-        """A server. `max_samples` limits the samples of each client, for each layer; by default there is no limit."""
-        if max_samples is not None:
-            max_samples = integer(max_samples, "max_samples", 1, 1 << 62)
-        return Server(self._network, self._weights, max_samples)
+    def server(
+        self,
+        *,
+        max_samples: int | None = None,
+        max_clients: int | None = MAX_CLIENTS,
+        max_bytes: int | None = MAX_BYTES,
+    ) -> Server:
+        """A server.
+
+        `max_samples` limits the samples of each client, for each layer; clients then need a name (`Server.register`). By default
+        there is no limit. `max_clients` limits the registered clients, 1024 by default, and `max_bytes` the memory of their keys,
+        8 GiB by default. `None` is no limit.
+        """
+        return Server(
+            self._network, self._weights, max_samples=max_samples, max_clients=max_clients, max_bytes=max_bytes
+        )
 
     def run(self, X: npt.ArrayLike) -> Result:
         """Both parties in this process, for any number of samples. `report_` then has the costs.
@@ -230,7 +246,7 @@ class PrivateClassifier:
         """
         parts = batches(X, self._network.input_shape, "X")
         if self._parties is None:
-            client, server = self.client(), self.server()
+            client, server = self.client(), self.server(max_clients=None, max_bytes=None)
             keys = client.keys()
             server.register(keys)
             self._parties = client, server, keys.nbytes

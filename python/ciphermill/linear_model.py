@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from ciphermill._checks import integer, mapping, real
 from ciphermill._hetero.exchange import Exchange, Plain, TwoKeys
 from ciphermill._hetero.numbers import Columns, Floats
 from ciphermill._hetero.party import Party
@@ -28,6 +29,9 @@ except ImportError as error:
     raise ImportError('estimators need scikit-learn; install it with pip install "ciphermill[sklearn]"') from error
 
 __all__ = ["HeteroLogisticRegression"]
+
+#: The most iterations of a training.
+MAX_ITERATIONS = 2**20
 
 #: A party with fewer samples than this many times its features may solve for the labels; a heuristic.
 SAMPLES_PER_FEATURE = 16
@@ -121,18 +125,23 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         samples = len(labels)
         if self.backend != "plain" and not self.allow_label_leak:
             self._require_samples(samples, names, indices)
+        intercepts = bool(self.fit_intercept), False
+        features = {name: len(index) + own for name, index, own in zip(names, indices, intercepts, strict=True)}
+        report = Report(self.backend, samples, features)
         parties = []
-        for name, index, intercept in zip(names, indices, (self.fit_intercept, False), strict=True):
+        for name, index, intercept in zip(names, indices, intercepts, strict=True):
             values: Floats = data[:, index]
             penalties = np.full(values.shape[1], 1.0 / (self.C * samples))
             if intercept:
                 values = np.column_stack([values, np.ones(samples)])
                 penalties = np.append(penalties, 0.0)
             if np.abs(values).max(initial=0.0) > 1e300:
-                raise RangeError(f"the columns of {name} have entries above 1e300; scale them")
-            parties.append(Party(name, Columns.encode(values), penalties))
+                raise RangeError(f"the columns of {name} have entries above 1e300; use -1e300 to 1e300")
+            with report.step("encode"):
+                columns = Columns.encode(values)
+            with report.step("precondition"):
+                parties.append(Party(name, columns, penalties))
         guest, host = parties
-        report = Report(self.backend, samples, {party.name: party.columns.features for party in parties})
         exchange = self._exchange((guest, host), report)
         weights = solve((guest, host), labels, exchange, report, tol=self.tol, max_iter=self.max_iter)
         own, others = weights
@@ -153,12 +162,10 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         return exchange
 
     def _check_parameters(self) -> None:
-        if not self.C > 0:
-            raise ParameterError(f"C={self.C} is not supported; use a number above 0")
-        if not self.tol > 0:
-            raise ParameterError(f"tol={self.tol} is not supported; use a number above 0")
-        if not self.max_iter >= 1:
-            raise ParameterError(f"max_iter={self.max_iter} is not supported; use 1 or more")
+        for name in ("C", "tol"):
+            if not real(getattr(self, name), name) > 0:
+                raise ParameterError(f"{name}={getattr(self, name)} is not supported; use a number above 0")
+        integer(self.max_iter, "max_iter", 1, MAX_ITERATIONS)
         if self.backend not in ("plain", "bfv"):
             raise ParameterError(f'backend={self.backend!r} is not supported; use "plain" or "bfv"')
 
@@ -166,6 +173,8 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         """The names of the parties and the columns of each."""
         every = np.arange(features)
         columns: Mapping[str, Any] | None = self.columns
+        if columns is not None:
+            columns = mapping(columns, "the mapping of columns")
         if columns is None:
             half = (features + 1) // 2
             columns = {"guest": slice(0, half), "host": slice(half, features)}
@@ -174,10 +183,10 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         try:
             indices = [np.atleast_1d(every[selected]) for selected in columns.values()]
         except IndexError as error:
-            raise ParameterError(f"columns go beyond the data: {error}") from error
+            raise ParameterError(f"columns go beyond the data: {error}; use columns 0 to {features - 1}") from error
         chosen = np.concatenate(indices)
         if len(np.unique(chosen)) != features or len(chosen) != features:
-            raise ParameterError("columns must assign each column of X to exactly one party")
+            raise ParameterError("columns leave out a column of X or name one twice; assign each to exactly one party")
         return list(columns), indices
 
     def _require_samples(self, samples: int, names: Sequence[str], indices: Sequence[npt.NDArray[np.int64]]) -> None:

@@ -7,39 +7,61 @@
 
 Records are the columns of a matrix, and the query is an encrypted unit vector: the answer is an encrypted product. The server
 sees only ciphertexts. The client is trusted with the table: a query that is not a unit vector reads a sum of records.
+
+A key set carries a tag, which its client draws at random. The tag tells key sets apart and authenticates nobody. A server of
+several clients authenticates each of them, for example by TLS certificates, and gives the authenticated name to
+`PrivateTable.register` and `PrivateTable.answer`: a name has one key set, so that no client can fill the server's memory.
 """
 
 from __future__ import annotations
 
-import operator
+import hashlib
 from collections.abc import Sequence
+from typing import NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ciphermill import _native
-from ciphermill.errors import ParameterError
+from ciphermill._checks import instance, integer, limit, octets, require_memory
+from ciphermill._clients import MAX_BYTES, MAX_CLIENTS, Clients
+from ciphermill.errors import DtypeError, ParameterError, SecretError
 
 __all__ = ["PrivateTable", "Reader"]
 
 #: The greatest number of rows or columns of a matrix.
 MAX_DIMENSION = 16384
 
+#: The default limit of a client: bytes of its keys for the server.
+MAX_KEY_BYTES = 256 << 20
+
+
+def _layout(count: int) -> tuple[int, int]:
+    """The folds of a table, which are the records in a column, and the columns."""
+    folds = -(-count // MAX_DIMENSION)
+    return folds, -(-count // folds)
+
 
 def _as_bytes(records: Sequence[bytes] | npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """The records as an array of shape (number, bytes of each)."""
     if isinstance(records, np.ndarray):
         if records.dtype != np.uint8 or records.ndim != 2:
-            raise ParameterError(f"records of dtype {records.dtype} and shape {records.shape}; use uint8 and two axes")
+            raise ParameterError(
+                f"the records have the dtype {records.dtype} and the shape {records.shape}; use uint8 and two axes"
+            )
         array = records
     else:
+        if not isinstance(records, Sequence) or isinstance(records, bytes | str):
+            raise DtypeError(f"the records are of type {type(records).__name__}; use a sequence of bytes or an array")
+        for record in records:
+            instance(record, bytes, "a record")
         lengths = {len(record) for record in records}
         if len(lengths) > 1:
-            raise ParameterError(f"records have {min(lengths)} to {max(lengths)} bytes; pad them to one length")
+            raise ParameterError(f"records have {min(lengths)} to {max(lengths)} bytes; use one length, with padding")
         length = lengths.pop() if lengths else 0
         array = np.frombuffer(b"".join(records), np.uint8).reshape(len(records), length)
     if array.size == 0:
-        raise ParameterError("the table is empty; give at least one record of one byte")
+        raise ParameterError("the table is empty; use 1 or more records of 1 or more bytes")
     return array
 
 
@@ -48,19 +70,30 @@ class PrivateTable:
 
     A table of more than 16384 records puts several of them into each column; a client then receives all records of a column.
     The bytes of a column are 16384 at most.
+
+    `max_clients` limits the registered clients, 1024 by default. `max_bytes` limits the memory of their keys, 8 GiB by default.
+    `None` is no limit. All clients share the prepared table.
+
+    Raises `ParameterError` for records of several lengths, no records, or too many of them; `DtypeError` for objects that are
+    not bytes.
     """
 
-    def __init__(self, records: Sequence[bytes] | npt.NDArray[np.uint8]) -> None:
+    def __init__(
+        self,
+        records: Sequence[bytes] | npt.NDArray[np.uint8],
+        *,
+        max_clients: int | None = MAX_CLIENTS,
+        max_bytes: int | None = MAX_BYTES,
+    ) -> None:
         array = _as_bytes(records)
         self.shape = (int(array.shape[0]), int(array.shape[1]))
         count, length = self.shape
-        folds = -(-count // MAX_DIMENSION)
+        folds, columns = _layout(count)
         if folds * length > MAX_DIMENSION:
             raise ParameterError(
                 f"{count} records of {length} bytes do not fit; use at most {MAX_DIMENSION * (MAX_DIMENSION // length)} records, or "
                 f"split records to {MAX_DIMENSION // folds} bytes"
             )
-        columns = -(-count // folds)
         self.plan = _native.MatVecPlan(folds * length, columns, matrix_bits=8, vector_bits=2)
         # Record i is in column i mod columns, fold i div columns. Bytes are their two's complement.
         padded = np.zeros((folds * columns, length), np.uint8)
@@ -68,34 +101,132 @@ class PrivateTable:
         matrix = (
             padded.view(np.int8).reshape(folds, columns, length).transpose(0, 2, 1).reshape(folds * length, columns)
         )
-        self._matrix = np.ascontiguousarray(matrix)
-        self._prepared: dict[str, _native.PreparedMatrix] = {}
+        self._matrix = self.plan.prepare(np.ascontiguousarray(matrix))
+        key_bytes = int(self.plan.explain()["key_bytes"])
+        self._clients: Clients[_native.PreparedMatrix] = Clients(key_bytes, max_clients, max_bytes)
 
-    def register(self, evaluation: _native.EvaluationKeys) -> None:
-        """Prepare the table for a client, so that its first query takes no longer than the others."""
-        if evaluation.tag not in self._prepared:
-            self._prepared[evaluation.tag] = self.plan.server(evaluation).prepare(self._matrix)
+    @property
+    def clients(self) -> list[str]:
+        """The names of the registered clients."""
+        return self._clients.names
 
-    def forget(self, tag: str) -> None:
-        """Free the memory that a client's keys and matrix use."""
-        self._prepared.pop(tag, None)
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the registered clients take: their keys, and 4096 bytes each."""
+        return self._clients.nbytes
 
-    def answer(self, evaluation: _native.EvaluationKeys, query: _native.EncryptedVector) -> _native.EncryptedProduct:
-        """The encrypted record of an encrypted query."""
-        self.register(evaluation)
-        return self._prepared[evaluation.tag] @ query
+    def register(self, evaluation: _native.EvaluationKeys, *, name: str | None = None) -> str:
+        """Prepare the keys of a client, so that its first query takes no longer than the others, and return its name.
+
+        `name` is the client's name as the operator has authenticated it; by default, it is the tag of the keys. A name has one
+        key set: new keys replace the old ones. Registering the same keys again changes nothing.
+
+        Raises `KeyMismatchError` for keys of another plan, or if the tag belongs to another client; `MemoryLimitError` beyond
+        `max_clients` or `max_bytes`, before memory is allocated.
+        """
+        keys = instance(evaluation, _native.EvaluationKeys, "the evaluation keys")
+        digest = hashlib.sha256(keys.to_bytes()).digest()
+        return self._clients.register(keys.tag, digest, name, lambda: self._matrix.for_server(self.plan.server(keys)))
+
+    def forget(self, name: str) -> None:
+        """Free the memory that a client's keys use. The name is by default the tag of its keys; an unknown name
+        changes nothing."""
+        self._clients.forget(name)
+
+    def answer(
+        self,
+        evaluation: _native.EvaluationKeys,
+        query: _native.EncryptedVector,
+        *,
+        name: str | None = None,
+    ) -> _native.EncryptedProduct:
+        """The encrypted record of an encrypted query. A client that is unknown is registered first, under `name`.
+
+        Raises as `register`, and `KeyMismatchError` for a query under other keys or for the keys of another name.
+        """
+        keys = instance(evaluation, _native.EvaluationKeys, "the evaluation keys")
+        if keys.tag not in self._clients:
+            self.register(keys, name=name)
+        return self._clients.find(keys.tag, name).prepared @ instance(query, _native.EncryptedVector, "the query")
+
+    def __reduce__(self) -> NoReturn:
+        raise SecretError("a table holds the keys of its clients and is not pickled; pickle its records")
 
     def __len__(self) -> int:
         return self.shape[0]
 
 
-class Reader:
-    """A client of a table with its own key set."""
+def _shape_of(plan: _native.MatVecPlan, shape: tuple[int, int]) -> tuple[int, int]:
+    """The shape of a table, checked against its plan."""
+    try:
+        count, length = shape
+    except (TypeError, ValueError):
+        raise ParameterError(f"the shape is {shape!r}; use (records, bytes of each)") from None
+    count = integer(count, "the number of records", 1, MAX_DIMENSION**2)
+    length = integer(length, "the number of bytes of a record", 1, MAX_DIMENSION)
+    folds, columns = _layout(count)
+    if plan.shape != (folds * length, columns) or plan.matrix_bits != 8:
+        raise ParameterError(
+            f"the plan has the shape {plan.shape} and {plan.matrix_bits} bits; use the plan of a table of the shape "
+            f"{(count, length)}, which has the shape {(folds * length, columns)} and 8 bits"
+        )
+    return count, length
 
-    def __init__(self, plan: _native.MatVecPlan, shape: tuple[int, int]) -> None:
-        self._client = plan.keygen()
+
+class Reader:
+    """A client of a table with its own key set.
+
+    `plan` and `shape` are those of the table. The server chooses them, so the client limits the memory of its keys for the
+    server: `max_key_bytes`, 256 MiB by default; `None` is no limit.
+
+    Raises `ParameterError` if the plan is not that of a table of the shape, `MemoryLimitError` if the keys need more than
+    `max_key_bytes`, before they are generated.
+    """
+
+    def __init__(
+        self, plan: _native.MatVecPlan, shape: tuple[int, int], *, max_key_bytes: int | None = MAX_KEY_BYTES
+    ) -> None:
+        self._start(plan, shape, max_key_bytes, None)
+
+    @classmethod
+    def from_secret_bytes(
+        cls,
+        plan: _native.MatVecPlan,
+        shape: tuple[int, int],
+        data: bytes,
+        *,
+        max_key_bytes: int | None = MAX_KEY_BYTES,
+    ) -> Self:
+        """The reader of an existing secret key, from its `to_secret_bytes`; the keys for the server are made again.
+
+        Raises `WireError` for other bytes, `KeyMismatchError` for a key of another parameter set, and the errors of `Reader`.
+        """
+        self = cls.__new__(cls)
+        self._start(plan, shape, max_key_bytes, octets(data, "the secret key"))
+        return self
+
+    def _start(
+        self, plan: _native.MatVecPlan, shape: tuple[int, int], max_key_bytes: int | None, secret: bytes | None
+    ) -> None:
+        most = limit(max_key_bytes, "max_key_bytes")
+        self.shape = _shape_of(instance(plan, _native.MatVecPlan, "the plan"), shape)
+        needed = int(plan.explain()["key_bytes"])
+        require_memory(needed, f"the key set of a plan of shape {plan.shape}", most, "max_key_bytes", "a smaller table")
+        if secret is None:
+            self._client = plan.keygen()
+        else:
+            self._client = plan.client(_native.BfvSecretKey.from_secret_bytes(secret))
         self._columns = plan.shape[1]
-        self.shape = shape
+
+    def to_secret_bytes(self) -> bytes:
+        """The secret key in clear."""
+        return self._client.secret.to_secret_bytes()
+
+    def __reduce__(self) -> NoReturn:
+        raise SecretError("a reader holds a secret key and is not pickled; use to_secret_bytes")
+
+    def __repr__(self) -> str:
+        return f"<Reader of {self.shape[0]} records, key set {self._client.evaluation.tag}>"
 
     @property
     def evaluation(self) -> _native.EvaluationKeys:
@@ -103,25 +234,27 @@ class Reader:
         return self._client.evaluation
 
     def query(self, index: int) -> _native.EncryptedVector:
-        """The encrypted query of a record; negative indices count from the end."""
+        """The encrypted query of a record; negative indices count from the end.
+
+        Raises `ParameterError` for an index beyond the table.
+        """
         unit = np.zeros(self._columns, np.int8)
         unit[self._checked(index) % self._columns] = 1
         return self._client.encrypt(unit)
 
     def _checked(self, index: int) -> int:
         """The index, counted from the start."""
-        index, count = operator.index(index), self.shape[0]
-        if not -count <= index < count:
-            raise ParameterError(f"record {index} of {count}; use {-count} to {count - 1}")
-        return index % count
+        count = self.shape[0]
+        return integer(index, "the index of a record", -count, count - 1) % count
 
     def record(self, answer: _native.EncryptedProduct, index: int) -> bytes:
         """The record of an answer to the query of `index`. The caller has to give the index of that query.
 
-        Raises `ParameterError` for an index beyond the table.
+        Raises `ParameterError` for an index beyond the table, `KeyMismatchError` for an answer to another reader.
         """
         length = self.shape[1]
         index = self._checked(index)
-        column = self._client.decrypt(answer).astype(np.int8).view(np.uint8)
+        product = instance(answer, _native.EncryptedProduct, "the answer")
+        column = self._client.decrypt(product).astype(np.int8).view(np.uint8)
         fold = index // self._columns
         return column[fold * length : (fold + 1) * length].tobytes()

@@ -13,22 +13,25 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from ciphermill import _native
-from ciphermill._arrays import EncryptedArray, broadcast
+from ciphermill._arrays import EncryptedArray, broadcast, checked_shape
+from ciphermill._checks import instance, integer, one_of, real, whole
 from ciphermill.errors import DtypeError, ParameterError, RangeError
 
 __all__ = ["EncryptedVector", "PackedVector", "Packing", "Plain", "PublicKey", "SecretKey", "keygen", "plain"]
 
 #: Bits before the binary point of a number, unless others are declared.
 DEFAULT_BITS = 32
+
+#: The most bits before the binary point: those of the greatest key.
+MAX_BITS = 4096
 
 #: The step of floating-point numbers, unless another is declared.
 DEFAULT_STEP = 2.0**-32
@@ -42,6 +45,7 @@ def keygen(bits: int = 3072, *, insecure: bool = False) -> tuple[PublicKey, Secr
 
 def _fraction_bits(step: float) -> int:
     """The f of a step 2^-f."""
+    step = real(step, "the step")
     mantissa, exponent = math.frexp(step)
     if not (math.isfinite(step) and mantissa == 0.5 and exponent <= 1):
         raise ParameterError(f"step {step} is not supported; use a power of two up to 1, for example 2**-16")
@@ -55,8 +59,8 @@ class Plain:
     __array_ufunc__ = None
 
     def __init__(self, native: _native.PaillierPlain, shape: tuple[int, ...]) -> None:
-        self._native = native
-        self.shape = shape
+        self._native = instance(native, _native.PaillierPlain, "the flat vector")
+        self.shape = checked_shape(shape, len(native))
 
     @property
     def step(self) -> float:
@@ -132,7 +136,7 @@ class PublicKey:
     """A public key: encrypts. Anybody may have it."""
 
     def __init__(self, native: _native.PaillierPublicKey) -> None:
-        self._native = native
+        self._native = instance(native, _native.PaillierPublicKey, "the native key")
 
     @staticmethod
     def from_modulus(n: int, *, insecure: bool = False) -> PublicKey:
@@ -182,6 +186,7 @@ class PublicKey:
     def pack(self, values: npt.ArrayLike, packing: Packing, *, strict: bool = False) -> PackedVector:
         """Encrypt integers, several in each ciphertext."""
         array = np.asarray(values)
+        packing = instance(packing, Packing, "the packing")
         return PackedVector(self._native.pack(packing._native, array.reshape(-1), strict=strict), array.shape)
 
     def __eq__(self, other: object) -> bool:
@@ -198,7 +203,7 @@ class SecretKey:
     """A secret key: decrypts. It is neither printed nor pickled."""
 
     def __init__(self, native: _native.PaillierSecretKey) -> None:
-        self._native = native
+        self._native = instance(native, _native.PaillierSecretKey, "the native key")
 
     @staticmethod
     def from_primes(p: int, q: int, *, insecure: bool = False) -> SecretKey:
@@ -242,6 +247,7 @@ class SecretKey:
         An array of int64 if the step is 1 and the bound is below 2^63; of Python's integers if the bound is greater; of
         float64, each the nearest one, if the step is smaller than 1. With `exact`, an array of `fractions.Fraction`.
         """
+        one_of(encrypted, (EncryptedVector, PackedVector), "the encrypted array")
         if isinstance(encrypted, PackedVector):
             values = self._native.unpack(encrypted._native)
             return np.asarray(values, None if isinstance(values, np.ndarray) else object).reshape(encrypted.shape)
@@ -269,6 +275,8 @@ class EncryptedVector(EncryptedArray[_native.PaillierVector]):
     `+` and `-` take encrypted arrays and plain ones, `*` and `@` plain ones; shapes are broadcast as NumPy does. A plain
     operand that is not a `Plain` is treated as public, and used exactly.
     """
+
+    _kind = _native.PaillierVector
 
     # Scale and bound.
 
@@ -312,13 +320,13 @@ class EncryptedVector(EncryptedArray[_native.PaillierVector]):
 
     def __mul__(self, other: Operand) -> EncryptedVector:
         if isinstance(other, EncryptedVector):
-            raise TypeError("two encrypted arrays cannot be multiplied under Paillier; one factor must be plain")
+            raise TypeError("two encrypted arrays cannot be multiplied under Paillier; use a plain factor")
         return self._with_plain(other, lambda vector, operand: vector.multiply(operand))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Operand) -> EncryptedVector:
-        divisor = float(other)
+        divisor = real(other, "the divisor")
         mantissa, _ = math.frexp(divisor)
         if abs(mantissa) != 0.5:
             raise ParameterError(f"division by {other} is not exact; multiply by the reciprocal, rounded by plain()")
@@ -333,7 +341,11 @@ class EncryptedVector(EncryptedArray[_native.PaillierVector]):
     def __rmatmul__(self, weights: Operand) -> EncryptedVector:
         matrix = _weights(weights)
         if self.ndim not in (1, 2) or matrix.shape[-1] != self._shape[0]:
-            raise ParameterError(f"weights of shape {matrix.shape} do not go with an array of shape {self._shape}")
+            raise ParameterError(
+                f"the weights have the shape {matrix.shape}; use {self._shape[0]} columns"
+                if self.ndim in (1, 2)
+                else f"the encrypted array has the shape {self._shape}; use one or two axes"
+            )
         integers, fraction_bits = _scaled(matrix)
         rows = np.atleast_2d(integers)
         if self.ndim == 1:
@@ -344,12 +356,13 @@ class EncryptedVector(EncryptedArray[_native.PaillierVector]):
         return stacked.reshape(*matrix.shape[:-1], self._shape[1])
 
     def sum(self, axis: int | None = None) -> EncryptedVector:
-        """The sum of all elements, or along an axis."""
+        """The sum of all elements, or along an axis. Raises `ParameterError` for another axis or an empty one."""
         if axis is None:
             return self.ravel().sum(0)
+        axis = integer(axis, "the axis", -self.ndim, self.ndim - 1)
         rest = np.moveaxis(self._places(), axis, 0)
         if not len(rest):
-            raise ParameterError(f"the axis {axis} is empty; a sum needs at least one element")
+            raise ParameterError(f"the axis {axis} is empty; use an axis of 1 or more elements")
         left = self._gather(rest)
         # Halves are added, as long as there are two.
         while (count := len(left)) > 1:
@@ -379,9 +392,10 @@ class EncryptedVector(EncryptedArray[_native.PaillierVector]):
     ) -> EncryptedVector:
         """An array of ciphertexts of another library, integers c in 0 < c < n², of numbers that are multiples of `step` below
         2^`bits` in magnitude."""
+        key = instance(key, PublicKey, "the key")
         array = np.asarray(ciphertexts, object)
-        fraction_bits = _fraction_bits(step)
-        numbers = [operator.index(value) for value in array.reshape(-1)]
+        fraction_bits, bits = _fraction_bits(step), integer(bits, "bits", 0, MAX_BITS)
+        numbers = [whole(value, "an entry of ciphertexts") for value in array.reshape(-1)]
         native = _native.PaillierVector.from_ciphertexts(
             key._native, numbers, fraction_bits, 1 << (bits + fraction_bits)
         )
@@ -396,7 +410,7 @@ class EncryptedVector(EncryptedArray[_native.PaillierVector]):
     @staticmethod
     def from_bytes(key: PublicKey, data: bytes) -> EncryptedVector:
         """Read a vector. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another key."""
-        native = _native.PaillierVector.from_bytes(key._native, data)
+        native = _native.PaillierVector.from_bytes(instance(key, PublicKey, "the key")._native, data)
         return EncryptedVector(native, (len(native),))
 
     def to_bytes(self) -> bytes:
@@ -419,7 +433,7 @@ def _concatenate(parts: list[EncryptedVector]) -> EncryptedVector:
 
 def _weights(weights: Operand) -> npt.NDArray[Any]:
     if isinstance(weights, (EncryptedVector, Plain)):
-        raise TypeError("the weights of a product must be a plain array")
+        raise TypeError("the weights of a product are encrypted; use a plain array")
     matrix = np.asarray(weights)
     if matrix.ndim not in (1, 2):
         raise ParameterError(f"weights of {matrix.ndim} axes are not supported; use 1 or 2")
@@ -433,7 +447,7 @@ def _scaled(matrix: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
     fraction_bits, integer_bits = _exact_bits(matrix)
     if fraction_bits + integer_bits > 63:
         raise RangeError(
-            f"the weights need {fraction_bits + integer_bits} bits to be exact, 63 at most are supported; round them to "
+            f"the weights need {fraction_bits + integer_bits} bits to be exact; use at most 63: round them to "
             "multiples of a power of two, for example np.round(weights * 2**16) / 2**16"
         )
     return np.ldexp(matrix.astype(np.float64), fraction_bits).astype(np.int64), fraction_bits
@@ -449,7 +463,7 @@ class Packing:
     @staticmethod
     def fill(value_bits: int, guard_bits: int, key: PublicKey) -> Packing:
         """As many slots as a ciphertext of a key has room for."""
-        native = _native.PaillierPacking.fill(value_bits, guard_bits, key.bits)
+        native = _native.PaillierPacking.fill(value_bits, guard_bits, instance(key, PublicKey, "the key").bits)
         return Packing(native.value_bits, native.guard_bits, native.slots)
 
     @property
@@ -484,8 +498,8 @@ class PackedVector:
     __array_ufunc__ = None
 
     def __init__(self, native: _native.PaillierPacked, shape: tuple[int, ...]) -> None:
-        self._native = native
-        self._shape = shape
+        self._native = instance(native, _native.PaillierPacked, "the packed vector")
+        self._shape = checked_shape(shape, len(native))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -520,8 +534,8 @@ class PackedVector:
     def __neg__(self) -> PackedVector:
         return PackedVector(self._native.negate(), self._shape)
 
-    def __mul__(self, factor: Any) -> PackedVector:
-        return PackedVector(self._native.multiply(operator.index(factor)), self._shape)
+    def __mul__(self, factor: SupportsIndex) -> PackedVector:
+        return PackedVector(self._native.multiply(whole(factor, "the factor of an encrypted array")), self._shape)
 
     __rmul__ = __mul__
 
@@ -535,7 +549,7 @@ class PackedVector:
     @staticmethod
     def from_bytes(key: PublicKey, data: bytes) -> PackedVector:
         """Read a vector. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another key."""
-        native = _native.PaillierPacked.from_bytes(key._native, data)
+        native = _native.PaillierPacked.from_bytes(instance(key, PublicKey, "the key")._native, data)
         return PackedVector(native, (len(native),))
 
     def to_bytes(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Secure statistics: sums, means, variances, histograms and covariances over the rows of several parties.
+"""Secure statistics: sums, means, variances, histograms, covariances and correlations over the rows of several parties.
 
     stats = SecureStatistics({"age": (0, 120), "income": (0, 500_000, 0.01)}, parties=3, max_rows=100_000)
     holder = stats.keygen()                                   # the key holder: publishes holder.public
@@ -14,10 +14,20 @@ process.
 
 Values are integers of steps, so totals are exact, and every result is the nearest binary64 number.
 
+**Exact totals are not differentially private.** They have no noise, so differences of totals reveal individuals:
+
+- Two totals whose rows differ by one row: the difference is that row. It shows the row's values, their products and its bins.
+- Two totals whose parties differ by one party: the difference is the totals of that party.
+- A total and all of its rows but one: the difference is the remaining row.
+
+Decide before the first total which totals to compute. Do not repeat one with fewer or more rows.
+
 The key holder learns the totals over all parties, and nothing else about a contribution. The aggregator sees ciphertexts. This
 holds if all roles follow the protocol, and if the key holder neither colludes with the aggregator nor reads its channels:
 with the contributions it could decrypt each of them. Rows are counted under encryption: the key holder learns their total
-number.
+number. The number of contributions is not authenticated: the sender of a sum states it, and neither the aggregator nor the key
+holder can check it. One person can send several contributions under several names, and a dishonest aggregator can state any
+number. `minimum` therefore protects only if the aggregator authenticates the parties and is honest.
 """
 
 from __future__ import annotations
@@ -25,7 +35,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import operator
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, SupportsIndex
@@ -34,10 +43,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ciphermill import _native
+from ciphermill._checks import instance, integer, limit, mapping, octets, received, require_memory, require_size
 from ciphermill._statistics import moments
 from ciphermill._statistics.columns import Bins, Column, declared, table
 from ciphermill._statistics.report import Report
-from ciphermill.errors import KeyMismatchError, ParameterError, RangeError
+from ciphermill._statistics.roots import nearest_root
+from ciphermill.errors import DtypeError, KeyMismatchError, ParameterError, RangeError, WireError
 
 __all__ = ["Aggregator", "Column", "Contribution", "KeyHolder", "Report", "SecureStatistics", "Statistics"]
 
@@ -47,11 +58,21 @@ MAX_ROWS = 2**32
 #: The greatest magnitude of a total.
 MAX_TOTAL = 2**126
 
+#: The default limit of the bytes of a contribution.
+MAX_BYTES = 256 << 20
+
+#: Bytes of a sealed key beyond those of a ciphertext, at most.
+SEAL_BYTES = 4096
+
 Floats = npt.NDArray[np.float64]
 
 
 class SecureStatistics:
     """The agreement on the statistics of several parties' rows. Every role makes one with the same arguments.
+
+    Totals are exact and not differentially private. Two totals whose rows differ by one row reveal that row by their difference,
+    two totals whose parties differ by one party reveal the totals of that party, and a reader who knows all rows but one learns
+    the remaining row.
 
     Parameters
     ----------
@@ -72,16 +93,22 @@ class SecureStatistics:
         result. By default such a value is an error of the party.
     minimum : int, default 2
         The least number of contributions of a total, 2 to `parties`. Totals of fewer parties reveal too much about each of
-        them. It counts contributions, not rows. A key holder that contributes too knows one of them.
+        them. It counts contributions, as their senders state them, not rows. A key holder that contributes too knows one of
+        them.
     security : {128, 192, 256}, default 128
         Bits of security of the encryption.
     log2_failure : float, default -64.0
         Bounds the probability that any total is wrong.
+    max_bytes : int, default 256 MiB
+        The greatest number of bytes of a contribution, of a total and of the public key. `None` is no limit. It is this role's
+        own limit, not a part of the agreement: a party that receives the arguments from another role bounds their cost by it.
 
     Raises
     ------
     ParameterError, RangeError
         For unsuitable arguments.
+    MemoryLimitError
+        If a contribution needs more than `max_bytes`, before keys or ciphertexts are made.
 
     Examples
     --------
@@ -106,23 +133,27 @@ class SecureStatistics:
         minimum: SupportsIndex = 2,
         security: SupportsIndex = 128,
         log2_failure: float = -64.0,
+        max_bytes: SupportsIndex | None = MAX_BYTES,
     ) -> None:
         self.columns = declared(columns)
-        self.parties = _in_range("parties", parties, 2, 2**16)
-        self.max_rows = _in_range("max_rows", max_rows, 1, MAX_ROWS)
-        self.minimum = _in_range("minimum", minimum, 2, self.parties)
+        self.parties = integer(parties, "parties", 2, 2**16)
+        self.max_rows = integer(max_rows, "max_rows", 1, MAX_ROWS)
+        self.minimum = integer(minimum, "minimum", 2, self.parties)
         self.covariances = bool(covariances)
         self.variances = bool(variances) or self.covariances
         self.clip = bool(clip)
         self._bins: dict[str, Bins] = {}
-        for name, edges in (histograms or {}).items():
+        for name, edges in mapping({} if histograms is None else histograms, "the mapping of histograms").items():
             self._bins[name] = Bins.of(self._column(name), edges, name)
         segments = self._segments()
         label = hashlib.sha256(self._declaration().encode()).digest()
         self.plan = _native.SumPlan(segments, self.parties, label=label, security=security, log2_failure=log2_failure)
+        require_memory(
+            self.plan.sums_bytes, "a contribution", limit(max_bytes, "max_bytes"), "max_bytes", "fewer columns or bins"
+        )
 
     def _column(self, name: str) -> Column:
-        if name not in self.columns:
+        if instance(name, str, "the name of a column") not in self.columns:
             raise ParameterError(f"there is no column {name!r}; use one of {list(self.columns)}")
         return self.columns[name]
 
@@ -174,7 +205,7 @@ class SecureStatistics:
         return {
             "key holder": [
                 *(f"over all parties: {total}" for total in totals),
-                "the number of contributions",
+                "the number of contributions, as their senders state it",
             ],
             "aggregator": ["the senders of contributions, and the size of a ciphertext, which all share"],
             "party": ["nothing: it only sends"],
@@ -194,7 +225,13 @@ class SecureStatistics:
 
         Raises `WireError` for other bytes, and `KeyMismatchError` for a key of other parameters.
         """
-        return KeyHolder(self, self.plan.key_holder(secret), Report(self.learns))
+        return KeyHolder(self, self.plan.key_holder(octets(secret, "the secret key")), Report(self.learns))
+
+    def _read_sums(self, data: bytes, what: str) -> _native.EncryptedSums:
+        """Received sums, whose size is known."""
+        if len(data) != self.plan.sums_bytes:
+            raise WireError(f"{what} has {len(data)} bytes; use one of {self.plan.sums_bytes} bytes")
+        return _native.EncryptedSums.from_bytes(self.plan, data)
 
     def encrypt(self, public: _native.SumPublicKey | bytes, rows: Any) -> Contribution:
         """Encrypt a party's contribution.
@@ -205,7 +242,11 @@ class SecureStatistics:
         Raises `ParameterError` for NaN, infinity and missing columns, `DtypeError` for values that are not real numbers, and
         `RangeError` for values outside of a column's range unless `clip` is set, or more than `max_rows` rows.
         """
-        key = _native.SumPublicKey.from_bytes(self.plan, public) if isinstance(public, bytes) else public
+        key = received(public, _native.SumPublicKey, "the public key")
+        if isinstance(key, bytes):
+            # A public key is smaller than a ciphertext, but for its header.
+            require_size(key, self.plan.sums_bytes + SEAL_BYTES, "the public key")
+            key = _native.SumPublicKey.from_bytes(self.plan, key)
         if key.plan != self.plan:
             raise KeyMismatchError("the public key is of other statistics; make them with the same arguments")
         report = Report(self.learns)
@@ -252,6 +293,8 @@ class SecureStatistics:
 
         Raises as `encrypt`, and `ParameterError` for fewer than `minimum` or more than `parties` tables.
         """
+        if not isinstance(tables, Sequence) or isinstance(tables, bytes | str):
+            raise DtypeError(f"the tables are of type {type(tables).__name__}; use a list of the rows of each party")
         if len(tables) > self.parties:
             raise ParameterError(f"{len(tables)} tables are given; use at most parties={self.parties}")
         holder, aggregator = self.keygen(), self.aggregator()
@@ -269,16 +312,6 @@ class SecureStatistics:
         with report.step("aggregate"):
             total = aggregator.total().to_bytes()
         return holder.decrypt(total)
-
-
-def _in_range(name: str, given: SupportsIndex, low: int, high: int) -> int:
-    try:
-        number = operator.index(given)
-    except TypeError as error:
-        raise ParameterError(f"{name}={given!r} is not an integer; use {low} to {high}") from error
-    if not low <= number <= high:
-        raise ParameterError(f"{name}={number} is not supported; use {low} to {high}")
-    return number
 
 
 class Contribution:
@@ -321,19 +354,24 @@ class Aggregator:
     def add(self, party: str, contribution: Contribution | bytes) -> None:
         """Add a party's contribution.
 
+        `party` is the party's name as the aggregator has authenticated it.
+
         Raises `WireError` for bytes that are not a contribution, `KeyMismatchError` for one of other statistics or another key
         set, and `ParameterError` for a second one of a party, a copy of another party's, a sum of several, or one that comes
         after the total.
         """
-        data = contribution.to_bytes() if isinstance(contribution, Contribution) else bytes(contribution)
-        sums = _native.EncryptedSums.from_bytes(self._statistics.plan, data)
+        instance(party, str, "the name of a party")
+        given = received(contribution, Contribution, "the contribution")
+        data = given.to_bytes() if isinstance(given, Contribution) else given
+        sums = self._statistics._read_sums(data, "the contribution")
         if self._closed:
             raise ParameterError(
-                f"the contribution of {party} comes after the total; totals over other parties would differ by it"
+                f"the contribution of {party} comes after the total; add it before, because totals that differ by one party "
+                f"reveal it"
             )
         if sums.contributions != 1:
             raise ParameterError(
-                f"the object of {party} is a sum of {sums.contributions} contributions; add single ones"
+                f"the object of {party} is a sum of {sums.contributions} contributions; use single ones"
             )
         if party in self._seen.values():
             raise ParameterError(f"{party} has contributed already; use one contribution of each party")
@@ -361,7 +399,11 @@ class Aggregator:
 
 
 class KeyHolder:
-    """Has the secret key, publishes the public one, and decrypts totals. It must not see single contributions."""
+    """Has the secret key, publishes the public one, and decrypts totals. It must not see single contributions.
+
+    `minimum` is compared with the number of contributions that a total states. The sender of the total states it; it is not
+    authenticated.
+    """
 
     def __init__(self, statistics: SecureStatistics, native: _native.SumKeyHolder, report: Report) -> None:
         self._statistics = statistics
@@ -386,8 +428,9 @@ class KeyHolder:
         package have.
         """
         statistics, report = self._statistics, self.report
+        total = received(total, _native.EncryptedSums, "the total")
         if isinstance(total, bytes):
-            total = _native.EncryptedSums.from_bytes(statistics.plan, total)
+            total = statistics._read_sums(total, "the total")
         if total.plan != statistics.plan:
             raise KeyMismatchError("the total is of other statistics; make them with the same arguments")
         if total.contributions < statistics.minimum:
@@ -414,7 +457,7 @@ class Statistics:
         self._products = totals[2] if statistics.variances else []
         #: The number of rows of all parties.
         self.rows = counts[0]
-        #: The number of contributions.
+        #: The number of contributions, as the senders of sums state it. It is not authenticated.
         self.contributions = contributions
         #: Seconds, bytes, and the facts that each role learns.
         self.report = report
@@ -442,6 +485,10 @@ class Statistics:
                 total**2 <= rows * square <= rows * rows * bound**2
                 for total, square, bound in zip(self._sums, squares, bounds, strict=True)
             )
+        if self._of.covariances:
+            pairs = itertools.combinations(range(len(bounds)), 2)
+            centred = [self._centred(i, i) for i in range(len(bounds))]
+            sound &= all(self._centred(i, j) ** 2 <= centred[i] * centred[j] for i, j in pairs)
         if not sound:
             raise RangeError(
                 "the totals contradict each other; a contribution was not made by this package for these statistics"
@@ -478,13 +525,41 @@ class Statistics:
         self._require_rows(ddof)
         return self._each(column, lambda i, of: self._covariance(i, i, ddof))
 
+    def std(self, column: str | None = None, *, ddof: int = 0) -> Any:
+        """The standard deviation of a column, or an array of the standard deviations of all columns, as that of `numpy.std`.
+
+        Each is the binary64 number nearest to the square root of the exact variance. Raises `ParameterError` as `variance`.
+        """
+        self._require_products()
+        self._require_rows(ddof)
+        return self._each(column, lambda i, of: nearest_root(self._covariance(i, i, ddof)))
+
+    def correlation(self) -> Floats:
+        """The correlation coefficients of all pairs of columns, of shape (columns, columns), as those of `numpy.corrcoef`.
+
+        Each is the binary64 number nearest to the exact coefficient, and lies within -1 to 1. Those of a column with one value
+        in all rows are NaN, its own included.
+
+        Raises `ParameterError` unless there are 2 rows or more and covariances were asked for.
+        """
+        self._require_covariances()
+        self._require_rows(1)
+        count = len(self._sums)
+        centred = [self._centred(i, i) for i in range(count)]
+        out = np.full((count, count), np.nan)
+        for i, j in itertools.combinations_with_replacement(range(count), 2):
+            if centred[i] and centred[j]:
+                product = self._centred(i, j)
+                root = nearest_root(Fraction(product**2, centred[i] * centred[j]))
+                out[i, j] = out[j, i] = root if product >= 0 else -root
+        return out
+
     def covariance(self, *, ddof: int = 1) -> Floats:
         """The covariances of all pairs of columns, of shape (columns, columns), as those of `numpy.cov`.
 
         Raises `ParameterError` unless there are more than `ddof` rows and covariances were asked for.
         """
-        if not self._of.covariances:
-            raise ParameterError("covariances were not asked for; make the statistics with covariances=True")
+        self._require_covariances()
         self._require_rows(ddof)
         count = len(self._sums)
         out = np.empty((count, count))
@@ -529,18 +604,24 @@ class Statistics:
         # The steps' middles do not matter: a covariance does not depend on the origin.
         columns = list(self._of.columns.values())
         scale = columns[i].grid[2] * columns[j].grid[2]
-        return scale * Fraction(
-            self.rows * self._product(i, j) - self._sums[i] * self._sums[j], self.rows * (self.rows - ddof)
-        )
+        return scale * Fraction(self._centred(i, j), self.rows * (self.rows - ddof))
+
+    def _centred(self, i: int, j: int) -> int:
+        """The covariance of two columns, i at most j, in steps, times the square of the number of rows."""
+        return self.rows * self._product(i, j) - self._sums[i] * self._sums[j]
 
     def _require_rows(self, ddof: int) -> None:
-        _in_range("ddof", ddof, 0, MAX_ROWS)
+        integer(ddof, "ddof", 0, MAX_ROWS)
         if self.rows <= ddof:
-            raise ParameterError(f"the parties have {self.rows} rows; {ddof + 1} or more are needed")
+            raise ParameterError(f"the parties have {self.rows} rows; use {ddof + 1} or more")
 
     def _require_products(self) -> None:
         if not self._of.variances:
             raise ParameterError("variances were not asked for; make the statistics with variances=True")
+
+    def _require_covariances(self) -> None:
+        if not self._of.covariances:
+            raise ParameterError("covariances were not asked for; make the statistics with covariances=True")
 
     def __repr__(self) -> str:
         return f"<Statistics of {self.rows} rows of {self.contributions} parties>"

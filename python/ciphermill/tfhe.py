@@ -13,6 +13,7 @@ whose result would be wrong with a probability above 2^-64 raises `RangeError` t
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from ciphermill import _native
 from ciphermill._arrays import EncryptedArray
+from ciphermill._checks import instance, integer, items
 from ciphermill.errors import DtypeError, ParameterError, RangeError
 
 __all__ = [
@@ -37,6 +39,9 @@ __all__ = [
 #: The recommended set for messages of 1 to 6 bits; a result is wrong with a probability of at most 2^-128.
 PARAMETER_SETS: dict[int, str] = dict(enumerate(_native.recommended_tfhe_sets(), start=1))
 
+#: The most bits of a message or a word.
+MAX_BITS = 20
+
 EvaluationKeys = _native.TfheEvaluationKeys
 
 
@@ -50,15 +55,27 @@ def keygen(parameters: str | None = None, *, bits: int = 4, insecure: bool = Fal
 
 
 def _limits(bits: int, signed: bool) -> tuple[int, int]:
-    if not 1 <= bits <= 20:
-        raise ParameterError(f"messages of {bits} bits are not supported; use 1 to 20")
+    bits = integer(bits, "the number of bits of a message", 1, MAX_BITS)
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+
+
+def _part(within: tuple[int, int], low: int, high: int) -> tuple[int, int]:
+    """A part of a range."""
+    try:
+        least, greatest = map(operator.index, within)
+    except (TypeError, ValueError):
+        raise ParameterError(f"within is {within!r}; use two integers, {low} to {high}") from None
+    if not low <= least <= greatest <= high:
+        raise ParameterError(f"within is {within}; use a part of {low} to {high}")
+    return least, greatest
 
 
 Combination = Callable[[_native.TfheCiphertexts, _native.TfheCiphertexts], _native.TfheCiphertexts]
 
 
 class _Array(EncryptedArray[_native.TfheCiphertexts]):
+    _kind = _native.TfheCiphertexts
+
     def to_bytes(self) -> list[bytes]:
         """The bytes of each element in C order, as `ciphermill tfhe encrypt` writes them."""
         return self._native.to_bytes()
@@ -66,7 +83,8 @@ class _Array(EncryptedArray[_native.TfheCiphertexts]):
     @classmethod
     def from_bytes(cls, elements: Sequence[bytes]) -> Self:
         """Read elements. Raises `WireError` if one is not a ciphertext."""
-        return cls(_native.TfheCiphertexts.from_bytes(list(elements)), (len(elements),))
+        parts = items(elements, "the list of elements", "a list of bytes")
+        return cls(_native.TfheCiphertexts.from_bytes(parts), (len(parts),))
 
     def __repr__(self) -> str:
         return f"<tfhe.{type(self).__name__} of shape {self._shape}, key set {self._native.tag}>"
@@ -80,7 +98,7 @@ class EncryptedIntegers(_Array):
         """The smallest and the greatest integer that an element may be."""
         stated = self._native.range
         if stated is None:
-            raise ParameterError("the elements do not state their range")
+            raise ParameterError("the elements do not state their range; use elements that ClientKey.encrypt made")
         return stated[1], stated[2]
 
     def __add__(self, other: EncryptedIntegers) -> EncryptedIntegers:
@@ -119,7 +137,7 @@ class EncryptedWord:
     """An encrypted integer of up to 20 bits, as the argument of tables of all its values."""
 
     def __init__(self, native: _native.TfheWord) -> None:
-        self._native = native
+        self._native = instance(native, _native.TfheWord, "the native word")
 
     @property
     def digits(self) -> int:
@@ -143,7 +161,7 @@ class ClientKey:
     """The secret keys of a client: encrypts and decrypts. It is neither printed nor pickled."""
 
     def __init__(self, native: _native.TfheClientKey) -> None:
-        self._native = native
+        self._native = instance(native, _native.TfheClientKey, "the native key")
 
     @staticmethod
     def from_secret_bytes(data: bytes, *, insecure: bool = False) -> ClientKey:
@@ -182,15 +200,14 @@ class ClientKey:
         the encoding.
         """
         low, high = _limits(self._native.message_bits if bits is None else bits, signed)
-        least, greatest = (low, high) if within is None else within
-        if not low <= least <= greatest <= high:
-            raise ParameterError(f"within={within} is not a part of {low} to {high}; use such a part")
+        least, greatest = (low, high) if within is None else _part(within, low, high)
         array = np.asarray(values)
         native = self._native.encrypt(array.reshape(-1), low, high, least, greatest)
         return EncryptedIntegers(native, array.shape)
 
     def decrypt(self, encrypted: EncryptedIntegers) -> npt.NDArray[np.int64]:
         """The integers, in the shape of the encrypted array."""
+        encrypted = instance(encrypted, EncryptedIntegers, "the encrypted array")
         return self._native.decrypt(encrypted._native).reshape(encrypted.shape)
 
     def encrypt_bits(self, bits: npt.ArrayLike) -> EncryptedBits:
@@ -200,6 +217,7 @@ class ClientKey:
 
     def decrypt_bits(self, encrypted: EncryptedBits) -> npt.NDArray[np.bool_]:
         """The bits, in the shape of the encrypted array."""
+        encrypted = instance(encrypted, EncryptedBits, "the encrypted array")
         return self._native.decrypt_bits(encrypted._native).reshape(encrypted.shape)
 
     def encrypt_word(self, value: int, *, bits: int = 14) -> EncryptedWord:
@@ -208,7 +226,7 @@ class ClientKey:
 
     def decrypt_word(self, word: EncryptedWord) -> int:
         """The integer of a word."""
-        return self._native.decrypt_word(word._native)
+        return self._native.decrypt_word(instance(word, EncryptedWord, "the word")._native)
 
     def __repr__(self) -> str:
         return f"<tfhe.ClientKey of {self.parameters}, key set {self.tag}>"
@@ -249,9 +267,9 @@ class Server:
         `function` is called with every integer of the range of `values`, or is the array of its values there. Results are
         encoded with `bits` bits, by default as the inputs are.
         """
-        stated = values._native.range
+        stated = instance(values, EncryptedIntegers, "the encrypted array")._native.range
         if stated is None:
-            raise ParameterError("the elements do not state their range")
+            raise ParameterError("the elements do not state their range; use elements that ClientKey.encrypt made")
         places, low, high = stated
         arguments = range(low, high + 1)
         table = np.asarray([function(argument) for argument in arguments] if callable(function) else function)
@@ -277,11 +295,13 @@ class Server:
 
     def gate(self, name: str, left: EncryptedBits, right: EncryptedBits) -> EncryptedBits:
         """A gate on bits, by one bootstrap each: "and", "nand", "or", "nor", "xor" or "xnor"."""
+        left, right = (instance(each, EncryptedBits, "an operand of a gate") for each in (left, right))
         shape = np.broadcast_shapes(left.shape, right.shape)
         return EncryptedBits(self._native.gate(name, left._broadcast(shape), right._broadcast(shape)), shape)
 
     def invert(self, bits: EncryptedBits) -> EncryptedBits:
         """The negated bits; it takes no bootstrap."""
+        bits = instance(bits, EncryptedBits, "the operand")
         return EncryptedBits(self._native.invert(bits._native), bits.shape)
 
     def look_up(
@@ -293,8 +313,8 @@ class Server:
         output_bits: int | None = None,
     ) -> EncryptedWord:
         """The value of any function at a word of `bits` bits, 1 to 20."""
-        if not 1 <= bits <= 20:
-            raise ParameterError(f"words of {bits} bits have no table; use 1 to 20")
+        bits = integer(bits, "the number of bits of a word", 1, MAX_BITS)
+        word = instance(word, EncryptedWord, "the word")
         values = np.asarray([function(x) for x in range(1 << bits)] if callable(function) else function)
         table = _native.TfheWordTable(values, bits, bits if output_bits is None else output_bits)
         return EncryptedWord(self._native.look_up(word._native, [table])[0])

@@ -1,6 +1,8 @@
 """Convolutions against the definition."""
 
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import signal
 
 import ciphermill as cm
+from ciphermill import inference
 
 
 def convolution(image: np.ndarray, kernels: np.ndarray, stride: int, padding: int) -> np.ndarray:
@@ -53,9 +56,9 @@ def test_bad_input() -> None:
     plan = cm.Conv2dPlan((1, 8, 8), (2, 3, 3))
     client = plan.keygen()
     image, kernels = np.zeros((1, 8, 8), int), np.zeros((2, 1, 3, 3), int)
-    with pytest.raises(cm.ParameterError, match=r"use \[1, 8, 8\]"):
+    with pytest.raises(cm.ParameterError, match=r"use \(1, 8, 8\)"):
         client.encrypt(np.zeros((8, 8), int))
-    with pytest.raises(cm.ParameterError, match=r"use \[2, 1, 3, 3\]"):
+    with pytest.raises(cm.ParameterError, match=r"use \(2, 1, 3, 3\)"):
         plan.prepare(np.zeros((2, 3, 3), int))
     with pytest.raises(cm.RangeError, match="128"):
         client.encrypt(image + 128)
@@ -74,7 +77,7 @@ def test_bad_input() -> None:
         cm.EncryptedImage.from_bytes(plan, [b"no ciphertext"])
     with pytest.raises(cm.ParameterError, match="number of ciphertexts"):
         cm.EncryptedConvolution.from_bytes(plan, [])
-    with pytest.raises(cm.SecretError, match="secret key"):
+    with pytest.raises(cm.SecretError, match="holds a secret key; keep it in its process, or make another by keygen"):
         pickle.dumps(client)
 
 
@@ -170,9 +173,9 @@ def test_bad_input_of_volumes() -> None:
     plan = cm.Conv3dPlan((1, 4, 8, 8), (2, 2, 3, 3))
     client = plan.keygen()
     image, kernels = np.zeros((1, 4, 8, 8), int), np.zeros((2, 1, 2, 3, 3), int)
-    with pytest.raises(cm.ParameterError, match=r"use \[1, 4, 8, 8\]"):
+    with pytest.raises(cm.ParameterError, match=r"use \(1, 4, 8, 8\)"):
         client.encrypt(np.zeros((4, 8, 8), int))
-    with pytest.raises(cm.ParameterError, match=r"use \[2, 1, 2, 3, 3\]"):
+    with pytest.raises(cm.ParameterError, match=r"use \(2, 1, 2, 3, 3\)"):
         plan.prepare(np.zeros((2, 1, 3, 3), int))
     with pytest.raises(cm.RangeError, match="128"):
         client.encrypt(image + 128)
@@ -181,7 +184,7 @@ def test_bad_input_of_volumes() -> None:
     with pytest.raises(cm.DtypeError, match="float64"):
         client.encrypt(image + np.nan)
     for arguments, options, match in [
-        (((1, 2, 8, 8), (1, 3, 3, 3)), {}, "depth of a kernel is 3, allowed are 1 to 2"),
+        (((1, 2, 8, 8), (1, 3, 3, 3)), {}, "depth of a kernel is 3; use 1 to 2"),
         (((1, 0, 8, 8), (1, 1, 3, 3)), {}, "depth of the image is 0"),
         (((1, 4, 8, 8), (1, 1, 9, 3)), {}, "height of a kernel"),
         (((1, 4, 8, 8), (1, 1, 3, 3)), {"depth_stride": 0}, "stride along the depth is 0"),
@@ -212,5 +215,89 @@ def test_bad_input_of_volumes() -> None:
         cm.EncryptedVolume.from_bytes(plan, [b"no ciphertext"])
     with pytest.raises(cm.ParameterError, match="number of ciphertexts"):
         cm.EncryptedConv3d.from_bytes(plan, [])
-    with pytest.raises(cm.SecretError, match="secret key"):
+    with pytest.raises(cm.SecretError, match="holds a secret key; keep it in its process, or make another by keygen"):
         pickle.dumps(client)
+
+
+@pytest.mark.parametrize(
+    ("plan", "image", "read"),
+    [
+        (lambda: cm.Conv2dPlan((1, 8, 8), (2, 3, 3)), cm.EncryptedImage, cm.EncryptedConvolution),
+        (lambda: cm.Conv3dPlan((1, 4, 8, 8), (2, 2, 3, 3)), cm.EncryptedVolume, cm.EncryptedConv3d),
+    ],
+)
+def test_kernels_for_one_key_set_refuse_every_other(
+    plan: Callable[[], Any], image: Any, read: Any, rng: np.random.Generator
+) -> None:
+    plan = plan()
+    client, stranger = plan.keygen(), plan.keygen()
+    x, w = rng.integers(-128, 128, plan.image_shape), rng.integers(-128, 128, plan.kernels_shape)
+    every = plan.prepare(w)
+    bound = every.for_key_set(client.tag)
+    assert (every.tag, bound.tag) == (None, client.tag)
+    assert every.nbytes == bound.nbytes == plan.explain()["kernels_bytes"]
+    ours = image.from_bytes(plan, client.encrypt(x).to_bytes())
+    theirs = image.from_bytes(plan, stranger.encrypt(x).to_bytes())
+    assert (ours.tag, theirs.tag) == (client.tag, stranger.tag)
+    for multiply in (bound.convolve, bound.__matmul__):
+        with pytest.raises(cm.KeyMismatchError, match=f"of key set {stranger.tag}, key set {client.tag} is needed"):
+            multiply(theirs)
+    output = bound @ ours
+    assert output.tag == client.tag
+    np.testing.assert_array_equal(client.decrypt(output), client.decrypt(every @ ours))
+    np.testing.assert_array_equal(stranger.decrypt(every @ theirs), client.decrypt(output))
+    # A binding replaces another one.
+    assert bound.for_key_set(stranger.tag).convolve(theirs).tag == stranger.tag
+    assert read.from_bytes(plan, output.to_bytes()).tag == client.tag
+    for tag in ("", "0" * 15, "0" * 17, "+" + "0" * 15, "g" * 16, "é" * 8):
+        with pytest.raises(cm.ParameterError, match="16 hexadecimal digits"):
+            every.for_key_set(tag)
+
+
+def test_an_output_of_another_plan_is_not_decrypted() -> None:
+    # Both plans have the same parameters and numbers of ciphertexts, but outputs of other shapes.
+    plan, other = cm.Conv2dPlan((1, 8, 8), (1, 3, 3)), cm.Conv2dPlan((1, 9, 8), (1, 3, 3))
+    assert plan.explain()["parameters"] == other.explain()["parameters"]
+    client = plan.keygen()
+    sent = (plan.prepare(np.ones(plan.kernels_shape, int)) @ client.encrypt(np.ones((1, 8, 8), int))).to_bytes()
+    with pytest.raises(cm.KeyMismatchError, match="the output is of another plan"):
+        client.decrypt(cm.EncryptedConvolution.from_bytes(other, sent))
+
+
+def test_a_server_of_inference_answers_the_registered_key_alone(rng: np.random.Generator) -> None:
+    layer = inference.Conv2d(rng.integers(-3, 4, (4, 1, 3, 3)).astype(float))
+    X = rng.integers(0, 9, (2, 1, 12, 12)).astype(float)
+    classifier = inference.PrivateClassifier([layer, inference.Flatten()], (1, 12, 12), X)
+    assert classifier.explain().as_dict()["layers"][0]["form"] == "convolution"
+    server = classifier.server()
+    client, thief = inference.Client(server.client_spec()), inference.Client(server.client_spec())
+    server.register(client.keys())
+    server.layer(0, client.start(X).query)
+    # A query that carries the name of the client, under another key.
+    thief._name = client._name
+    with pytest.raises(cm.KeyMismatchError, match="key set"):
+        server.layer(0, thief.start(X).query.to_bytes())
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        cm.Conv2dPlan((3, 40, 40), (16, 3, 3), padding=1),
+        cm.Conv3dPlan((2, 5, 20, 20), (8, 3, 3, 3), stride=2),
+    ],
+)
+def test_the_explanation_has_the_facts(plan: Any) -> None:
+    explanation = plan.explain()
+    client = plan.keygen()
+    image = client.encrypt(np.zeros(plan.image_shape, int))
+    kernels = plan.prepare(np.zeros(plan.kernels_shape, int))
+    sent, returned = image.to_bytes(), (kernels @ image).to_bytes()
+    assert explanation["image_bytes"] == sum(map(len, sent))
+    assert explanation["output_bytes"] == sum(map(len, returned))
+    assert (explanation["image_ciphertexts"], explanation["output_ciphertexts"]) == (len(sent), len(returned))
+    assert explanation["kernels_bytes"] == kernels.nbytes > 0
+    assert explanation["log2_failure"] == plan.log2_failure
+    assert explanation["security_bits"] >= 128
+    assert explanation["noise_bits"] < explanation["noise_limit_bits"]
+    for words in ("failure probability", "memory", "sent", explanation["parameters"]):
+        assert words in str(explanation)

@@ -170,6 +170,23 @@ def test_a_closed_device(dev: device.Device, tmp_path: Path) -> None:
     device.open(tmp_path / "store").close()
 
 
+def test_arguments_out_of_range(tmp_path: Path) -> None:
+    cases = [
+        ({"space": -1}, "the space is -1; use 0 to 4294967295"),
+        ({"space": 2**32}, "the space is 4294967296; use 0 to"),
+        ({"memory": 10}, "memory is 10; use 4096 to"),
+        ({"key_memory": -1}, "key_memory is -1; use 0 to"),
+        ({"max_program_seconds": -1.0}, "seconds"),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(cm.ParameterError, match=message):
+            device.open(tmp_path / "store", **arguments)  # type: ignore[arg-type]
+    assert not (tmp_path / "store").exists()
+    for namespace in (0, 2**32 - 1):
+        with pytest.raises(cm.ParameterError, match=f"the namespace is {namespace}; use 1 to 4294967294"):
+            device.connect("127.0.0.1:4420", namespace=namespace)
+
+
 def test_the_async_form(tmp_path: Path) -> None:
     program = device.assemble("homadd 4:0:3, 3:0:2\nreturn 4:0:3").code
 
@@ -183,6 +200,8 @@ def test_the_async_form(tmp_path: Path) -> None:
             return await dev.list()
 
     assert len(asyncio.run(use())) == 7
+    with pytest.raises(cm.ClosedError, match="use it in an `async with` statement"):
+        device.open_async(tmp_path / "store").metrics()
 
 
 def test_no_server_answers() -> None:
@@ -193,5 +212,5 @@ def test_no_server_answers() -> None:
         device.connect(f"127.0.0.1:{port}")
     with pytest.raises(cm.ParameterError, match="HOST:PORT"):
         device.connect("nowhere")
-    with pytest.raises(cm.ParameterError, match="give_up_after -1"):
+    with pytest.raises(cm.ParameterError, match="give_up_after -1.*use a finite number of seconds from 0 on"):
         device.connect(f"127.0.0.1:{port}", give_up_after=-1.0)

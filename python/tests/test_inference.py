@@ -482,19 +482,22 @@ def test_several_batches_and_many_samples(rng: np.random.Generator) -> None:
 def test_a_server_limits_samples(parties: Setting) -> None:
     server = parties.classifier.server(max_samples=4)
     client = Client(server.client_spec())
-    server.register(client.keys())
+    with pytest.raises(cm.ParameterError, match="max_samples=4 counts by name; use register"):
+        server.register(client.keys())
+    assert server.register(client.keys(), name="ann") == "ann"
     through_bytes(client, server, parties.X[:3])
-    with pytest.raises(cm.PeerError, match="sample 5 of layer 0; the limit is 4"):
+    with pytest.raises(cm.PeerError, match="sample 5 of layer 0; the limit is max_samples=4; wait"):
         server.layer(0, client.start(parties.X[:2]).query)
     # A refused query does not count.
     through_bytes(client, server, parties.X[:1])
-    assert server.samples(client.name) == [4, 4]
+    assert server.samples("ann") == [4, 4]
     other = Client(server.client_spec())
-    server.register(other.keys())
+    server.register(other.keys(), name="bob")
     through_bytes(other, server, parties.X[:4])
     for limit in (0, -1, 1.5, "all"):
-        with pytest.raises(cm.ParameterError, match="max_samples"):
-            parties.classifier.server(max_samples=limit)  # type: ignore[arg-type]
+        for name in ("max_samples", "max_clients", "max_bytes"):
+            with pytest.raises(cm.ParameterError, match=f"{name} is {limit!r}; use 1 to"):
+                parties.classifier.server(**{name: limit})  # type: ignore[arg-type]
 
 
 def test_a_large_bias_is_split(rng: np.random.Generator) -> None:

@@ -28,6 +28,31 @@ def test_the_extremes_are_exact(usual: Parties) -> None:
     np.testing.assert_array_equal(u, np.full(1024, 256 * 128 * 128))
 
 
+def test_several_clients_share_a_matrix(small: Parties, rng: np.random.Generator) -> None:
+    shared = small.plan.prepare(small.array)
+    assert (shared.shape, shared.plan, shared.tag) == (small.matrix.shape, small.plan, None)
+    assert shared.nbytes == small.matrix.nbytes
+    x = rng.integers(-128, 128, 7)
+    clients = [small.plan.keygen() for _ in range(2)]
+    matrices = [shared.for_server(small.plan.server(client.evaluation)) for client in clients]
+    for client, matrix in zip(clients, matrices, strict=True):
+        assert matrix.tag == client.evaluation.tag
+        np.testing.assert_array_equal(client.decrypt(matrix @ client.encrypt(x)), small.array @ x)
+    with pytest.raises(cm.KeyMismatchError, match="key set"):
+        matrices[0] @ clients[1].encrypt(x)
+    with pytest.raises(cm.KeyMismatchError, match="use for_server"):
+        shared @ clients[0].encrypt(x)
+    # A plan with the same parameters, but for another shape.
+    other = cm.MatVecPlan(4, 7)
+    assert other.parameters == small.plan.parameters
+    with pytest.raises(cm.KeyMismatchError, match="another plan"):
+        shared.for_server(other.server(other.keygen().evaluation))
+    with pytest.raises(cm.ParameterError, match=r"use \(5, 7\)"):
+        small.plan.prepare(small.array.T)
+    with pytest.raises(cm.MemoryLimitError):
+        small.plan.prepare(small.array, memory=1)
+
+
 def test_columns_are_several_vectors(small: Parties, rng: np.random.Generator) -> None:
     x = rng.integers(-128, 128, (7, 4))
     encrypted = small.client.encrypt(x)

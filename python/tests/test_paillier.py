@@ -162,6 +162,41 @@ def test_phe_reads_our_ciphertexts_and_we_read_its() -> None:
     np.testing.assert_array_equal(SECRET.decrypt(modulus_only.encrypt(x, bits=41)), x)
 
 
+def test_shapes_and_indices_are_checked() -> None:
+    x = PUBLIC.encrypt(np.arange(9).reshape(3, 3))
+    for shape in ((9,), (1, 9), (3, -1), (-1,)):
+        assert x.reshape(*shape).shape == x.reshape(shape).shape == np.zeros((3, 3)).reshape(shape).shape
+    for bad in ((8,), (2, -1), (-1, -1), (10,)):
+        with pytest.raises(cm.ParameterError, match="use a shape of 9 elements|use -1 to 9"):
+            x.reshape(bad)
+    with pytest.raises(cm.ParameterError, match=r"the shape is \(2, 4\); use a shape of 9 elements"):
+        paillier.EncryptedVector(x._native, (2, 4))
+    with pytest.raises(cm.ParameterError, match="the axis is 2; use -2 to 1"):
+        x.sum(2)
+    with pytest.raises(cm.ParameterError, match=r"the weights have the shape \(2, 4\); use 3 columns"):
+        np.ones((2, 4), int) @ x
+    for index in ("a", 1.5, object(), (0, "a")):
+        with pytest.raises(cm.DtypeError, match="an index is of type .*; use integers, slices or arrays"):
+            x[index]
+    with pytest.raises(IndexError):
+        x[3]
+    indices: list[Any] = [
+        range(2),
+        [2, 0],
+        np.array([True, False, True]),
+        (..., 1),
+        None,
+        np.int8(-1),
+        slice(1),
+        (0, None),
+    ]
+    for index in indices:
+        expected = np.arange(9).reshape(3, 3)[index]
+        np.testing.assert_array_equal(SECRET.decrypt(x[index]), expected)
+    # Iteration ends by the IndexError of the last row.
+    assert [SECRET.decrypt(row).tolist() for row in x] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+
+
 def test_objects_travel() -> None:
     c = PUBLIC.encrypt([[1.5, 2.5]], step=0.5)
     public = paillier.PublicKey.from_bytes(PUBLIC.to_bytes())
@@ -193,9 +228,9 @@ def test_objects_travel() -> None:
         (lambda: PUBLIC.encrypt([1]) * float("nan"), cm.ParameterError, "NaN"),
         (lambda: PUBLIC.encrypt([1, 2]) + [1, 2, 3], ValueError, "shape mismatch"),
         (lambda: PUBLIC.encrypt([1, 2]) @ [1, 2, 3], cm.ParameterError, r"shape \(3,\)"),
-        (lambda: PUBLIC.encrypt([1]) * PUBLIC.encrypt([1]), TypeError, "one factor must be plain"),
+        (lambda: PUBLIC.encrypt([1]) * PUBLIC.encrypt([1]), TypeError, "use a plain factor"),
         (lambda: PUBLIC.encrypt([1], bits=2000) * (1 << 60), cm.RangeError, "larger key"),
-        (lambda: np.array([1e-300]) @ PUBLIC.encrypt([1]), cm.RangeError, "63 at most"),
+        (lambda: np.array([1e-300]) @ PUBLIC.encrypt([1]), cm.RangeError, "use at most 63"),
         (lambda: PUBLIC.encrypt(np.zeros((0, 2), int)).sum(0), cm.ParameterError, "empty"),
         (lambda: SECRET.decrypt(paillier.keygen(2048)[0].encrypt([1])), cm.KeyMismatchError, "key"),
         (lambda: PUBLIC.encrypt([1]) + paillier.keygen(2048)[0].encrypt([1]), cm.KeyMismatchError, "key"),

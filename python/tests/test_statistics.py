@@ -1,5 +1,6 @@
 """Secure statistics against NumPy and exact fractions, their roles, and input that does not fit."""
 
+import math
 import pickle
 from fractions import Fraction
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ciphermill as cm
+from ciphermill._statistics.roots import nearest_root
 from ciphermill.statistics import Column, SecureStatistics, Statistics
 
 COLUMNS = {"age": (0, 120), "income": (-1000, 500_000, 0.01), "height": Column(0.5, 2.5, decimals=3)}
@@ -39,7 +41,11 @@ def test_results_are_those_of_numpy(stats: SecureStatistics, rng: np.random.Gene
         np.testing.assert_allclose(result.mean(name), values.mean(), rtol=1e-12)
         for ddof in (0, 1):
             np.testing.assert_allclose(result.variance(name, ddof=ddof), values.var(ddof=ddof), rtol=1e-10)
+            np.testing.assert_allclose(result.std(name, ddof=ddof), values.std(ddof=ddof), rtol=1e-11)
     matrix = np.stack(list(whole.values()))
+    np.testing.assert_allclose(result.correlation(), np.corrcoef(matrix), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(np.diag(result.correlation()), 1.0)
+    np.testing.assert_array_equal(result.std(), [result.std(name) for name in COLUMNS])
     np.testing.assert_allclose(result.covariance(), np.cov(matrix), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(result.covariance(ddof=0), np.cov(matrix, ddof=0), rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(result.variance(), np.diag(result.covariance(ddof=0)))
@@ -70,6 +76,32 @@ def problems(draw: st.DrawFn) -> tuple[dict[str, Column], list[list[list[int]]]]
     return columns, draw(st.lists(st.lists(row, max_size=8), min_size=2, max_size=4))
 
 
+def is_nearest_root(root: float, square: Fraction) -> bool:
+    """Whether no other binary64 number is nearer to the square root: its middles with both neighbours lie around it."""
+    below, above = (Fraction(math.nextafter(root, to)) for to in (-math.inf, math.inf))
+    low, high = (Fraction(root) + below) / 2, (Fraction(root) + above) / 2
+    return (low < 0 or low**2 <= square) and square <= high**2
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**300), st.integers(1, 2**300), st.integers(-400, 400))
+def test_roots_are_the_nearest_numbers(above: int, below: int, power: int) -> None:
+    value = Fraction(above, below) * Fraction(2) ** power
+    assert is_nearest_root(nearest_root(value), value)
+    exact = Fraction(above % 2**53) * Fraction(2) ** power
+    assert nearest_root(exact**2) == float(exact)
+
+
+def test_roots_next_to_the_middle_of_two_numbers() -> None:
+    """Digits far beyond those of binary64 decide."""
+    little, start = Fraction(1, 2**300), 2**53
+    for middle in (start + 1, start + 3):
+        assert nearest_root(middle**2 + little) == middle + 1
+        assert nearest_root(middle**2 - little) == middle - 1
+    assert nearest_root(Fraction((start + 1) ** 2)) == start
+    assert nearest_root(Fraction((start + 3) ** 2)) == start + 4
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems())
 def test_results_are_the_nearest_numbers(problem: tuple[dict[str, Column], list[list[list[int]]]]) -> None:
@@ -92,12 +124,21 @@ def test_results_are_the_nearest_numbers(problem: tuple[dict[str, Column], list[
         if values:
             mean = sum(values, Fraction(0)) / len(values)
             assert result.mean(name) == float(mean)
-            assert result.variance(name) == float(sum(((v - mean) ** 2 for v in values), Fraction(0)) / len(values))
+            variance = sum(((v - mean) ** 2 for v in values), Fraction(0)) / len(values)
+            assert result.variance(name) == float(variance)
+            assert is_nearest_root(result.std(name), variance)
     if len(every) > 1:
         means = [sum((row[i] for row in every), Fraction(0)) / len(every) for i in range(len(columns))]
         for i, j in [(0, 0), (0, len(columns) - 1)]:
             products = [(row[i] - means[i]) * (row[j] - means[j]) for row in every]
             assert result.covariance()[i, j] == float(sum(products, Fraction(0)) / (len(every) - 1))
+            both = [sum(((row[k] - means[k]) ** 2 for row in every), Fraction(0)) for k in (i, j)]
+            coefficient = result.correlation()[i, j]
+            if both[0] * both[1] == 0:
+                assert np.isnan(coefficient)
+            else:
+                assert (coefficient > 0, coefficient < 0) == (sum(products) > 0, sum(products) < 0)
+                assert is_nearest_root(abs(coefficient), sum(products, Fraction(0)) ** 2 / (both[0] * both[1]))
 
 
 def test_many_rows_and_wide_columns(rng: np.random.Generator) -> None:
@@ -123,12 +164,16 @@ def test_variances_without_covariances(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(result.variance(), np.concatenate(tables).var(axis=0), rtol=1e-14)
     with pytest.raises(cm.ParameterError, match="covariances=True"):
         result.covariance()
+    with pytest.raises(cm.ParameterError, match="covariances=True"):
+        result.correlation()
+    np.testing.assert_allclose(result.std(ddof=1), np.concatenate(tables).std(axis=0, ddof=1), rtol=1e-14)
     only_sums = SecureStatistics({"a": (0, 9), "b": (0, 9)}, parties=2, max_rows=50, variances=False)
     assert only_sums.plan.segments == [(1, 50), (2, 50 * 5)]
     result = only_sums.compute(tables)
     assert result.sum("a") == float(tables[0][:, 0].sum() + tables[1][:, 0].sum())
-    with pytest.raises(cm.ParameterError, match="variances=True"):
-        result.variance("a")
+    for method in (result.variance, result.std):
+        with pytest.raises(cm.ParameterError, match="variances=True"):
+            method("a")
 
 
 def test_roles_across_machines(rng: np.random.Generator) -> None:
@@ -171,6 +216,14 @@ def test_the_report_names_bytes_seconds_and_what_roles_learn(stats: SecureStatis
     text = str(report)
     assert "key holder learns" in text and "sum of the products of each pair" in text and f"{size} B of total" in text
     assert report.as_dict()["learns"]["party"] == ["nothing: it only sends"]
+    # Exact totals, and the differences of totals that reveal a row or a party.
+    for fact in (
+        "not differentially private",
+        "reveal that row",
+        "reveal the totals of that party",
+        "not authenticated",
+    ):
+        assert f"{fact}" in text and any(fact in caution for caution in report.as_dict()["cautions"])
     plain = SecureStatistics({"a": (0, 1)}, parties=2, max_rows=1)
     assert not any("clipped" in fact or "bin" in fact for fact in plain.learns["key holder"])
     assert any("same totals of each single party" in fact for fact in plain.learns["key holder with the aggregator"])
@@ -202,7 +255,7 @@ def test_empty_parties() -> None:
     stats = SecureStatistics({"a": (5, 9)}, parties=3, max_rows=9)
     result = stats.compute([{"a": []}, np.empty((0, 1)), {"a": [6]}])
     assert (result.rows, result.sum("a"), result.mean("a"), result.variance("a")) == (1, 6.0, 6.0, 0.0)
-    with pytest.raises(cm.ParameterError, match="1 rows; 2 or more"):
+    with pytest.raises(cm.ParameterError, match="1 rows; use 2 or more"):
         result.variance("a", ddof=1)
     nothing = stats.compute([{"a": []}, {"a": []}])
     assert nothing.sum("a") == 0.0
@@ -259,12 +312,12 @@ def test_rows_that_do_not_fit(rows: object, error: type[Exception], match: str) 
         ({"a": (0, 1, -1)}, {}, cm.ParameterError, "above 0"),
         ({"a": (0, 1, 0.3)}, {}, cm.ParameterError, "whole number of steps"),
         ({"a": (0, 1, 1e-15)}, {}, cm.ParameterError, "more than 2"),
-        ({"a": (0, 1)}, {"parties": 1}, cm.ParameterError, "parties=1 is not supported; use 2 to 65536"),
+        ({"a": (0, 1)}, {"parties": 1}, cm.ParameterError, "parties is 1; use 2 to 65536"),
         ({"a": (0, 1)}, {"parties": 2**16 + 1}, cm.ParameterError, "parties"),
-        ({"a": (0, 1)}, {"parties": 2.5}, cm.ParameterError, "not an integer"),
-        ({"a": (0, 1)}, {"max_rows": 0}, cm.ParameterError, "max_rows=0"),
+        ({"a": (0, 1)}, {"parties": 2.5}, cm.ParameterError, "parties is 2.5; use 2 to 65536"),
+        ({"a": (0, 1)}, {"max_rows": 0}, cm.ParameterError, "max_rows is 0"),
         ({"a": (0, 1)}, {"max_rows": 2**32 + 1}, cm.ParameterError, "max_rows"),
-        ({"a": (0, 1)}, {"minimum": 1}, cm.ParameterError, "minimum=1"),
+        ({"a": (0, 1)}, {"minimum": 1}, cm.ParameterError, "minimum is 1; use 2 to 3"),
         ({"a": (0, 1)}, {"minimum": 4}, cm.ParameterError, "use 2 to 3"),
         ({"a": (0, 1)}, {"security": 100}, cm.ParameterError, "use 128, 192 or 256"),
         ({"a": (0, 1)}, {"log2_failure": 1.0}, cm.ParameterError, "failure probability"),
@@ -358,6 +411,68 @@ def test_the_aggregator_takes_each_party_once(stats: SecureStatistics, rng: np.r
         stats.compute([rows_of(rng, 1)])
 
 
+def test_constant_columns_have_no_correlation() -> None:
+    stats = SecureStatistics({"a": (0, 9), "b": (0, 9), "c": (0, 9)}, parties=2, max_rows=9, covariances=True)
+    result = stats.compute([{"a": [1, 2], "b": [5, 5], "c": [4, 3]}, {"a": [3], "b": [5], "c": [2]}])
+    nan = np.nan
+    np.testing.assert_array_equal(result.correlation(), [[1.0, nan, -1.0], [nan, nan, nan], [-1.0, nan, 1.0]])
+    assert result.std("b") == 0.0
+    single = stats.compute([{"a": [1], "b": [2], "c": [3]}, {"a": [], "b": [], "c": []}])
+    with pytest.raises(cm.ParameterError, match="1 rows; use 2 or more"):
+        single.correlation()
+
+
+def test_the_differences_that_cautions_name() -> None:
+    """The documented leaks: two totals that differ by one row, or by one party, reveal it."""
+    stats = SecureStatistics({"a": (0, 99), "b": (0, 99)}, parties=3, max_rows=9, covariances=True)
+    others: list[dict[str, list[int]]] = [{"a": [10, 20], "b": [1, 2]}, {"a": [30], "b": [3]}]
+    with_one, without = (stats.compute([*others, {"a": a, "b": b}]) for a, b in (([77], [88]), ([], [])))
+    assert (with_one.sum() - without.sum()).tolist() == [77.0, 88.0]
+    assert with_one.rows - without.rows == 1
+
+
+def test_the_number_of_contributions_is_stated_by_the_sender() -> None:
+    """A dishonest aggregator adds an empty contribution: `minimum` does not see that one party alone is in the total."""
+    stats = SecureStatistics({"a": (0, 99)}, parties=2, max_rows=9)
+    holder = stats.keygen()
+    one = stats.encrypt(holder.public, {"a": [42]})
+    nobody = stats.encrypt(holder.public, {"a": []})
+    result = holder.decrypt((one.sums + nobody.sums).to_bytes())
+    assert (result.contributions, result.rows, result.sum("a")) == (2, 1, 42.0)
+
+
+def test_a_role_limits_the_bytes_of_a_contribution() -> None:
+    """The arguments may come from another role: their costs are known before keys and ciphertexts."""
+    declaration: dict[str, Any] = {"columns": {f"c{i}": (0, 9) for i in range(300)}, "parties": 2, "max_rows": 9}
+    size = SecureStatistics(**declaration, covariances=True).plan.sums_bytes
+    assert size > 100_000
+    with pytest.raises(
+        cm.MemoryLimitError, match=f"a contribution takes {size} bytes, the limit is max_bytes={size - 1}; use fewer"
+    ):
+        SecureStatistics(**declaration, covariances=True, max_bytes=size - 1)
+    limited = SecureStatistics(**declaration, covariances=True, max_bytes=size)
+    # It is no part of the agreement.
+    assert limited.plan == SecureStatistics(**declaration, covariances=True, max_bytes=None).plan
+    hostile = {f"c{i}": (0, 2**40) for i in range(5700)}
+    with pytest.raises(cm.MemoryLimitError, match="the limit is max_bytes=268435456"):
+        SecureStatistics(hostile, parties=2**16, max_rows=2**20, covariances=True)
+    for value in (0, -1, 1.5, "all"):
+        with pytest.raises(cm.ParameterError, match=f"max_bytes is {value!r}; use 1 to"):
+            SecureStatistics(**declaration, max_bytes=value)
+
+
+def test_bytes_of_another_size_are_not_read(stats: SecureStatistics, rng: np.random.Generator) -> None:
+    holder, rows = stats.keygen(), rows_of(rng, 5)
+    sent, size = stats.encrypt(holder.public, rows).to_bytes(), stats.plan.sums_bytes
+    for data in (sent + b"\0", sent[:-1], sent * 1000):
+        with pytest.raises(cm.WireError, match=f"the contribution has {len(data)} bytes; use one of {size} bytes"):
+            stats.aggregator().add("a", data)
+        with pytest.raises(cm.WireError, match=f"the total has {len(data)} bytes; use one of {size} bytes"):
+            holder.decrypt(data)
+    with pytest.raises(cm.WireError, match=f"the public key has {size + 4097} bytes; use at most {size + 4096}"):
+        stats.encrypt(bytes(size + 4097), rows)
+
+
 def test_totals_that_no_rows_have(rng: np.random.Generator) -> None:
     stats = SecureStatistics({"a": (0, 9)}, parties=2, max_rows=10)
     holder = stats.keygen()
@@ -372,6 +487,17 @@ def test_totals_that_no_rows_have(rng: np.random.Generator) -> None:
         zero = holder.public.encrypt([np.zeros(1, int)] * 3)
         with pytest.raises(cm.RangeError, match="contradict"):
             holder.decrypt(one + zero)
+    # A covariance beyond the variances.
+    stats = SecureStatistics({"a": (0, 9), "b": (0, 9)}, parties=2, max_rows=10, covariances=True)
+    holder = stats.keygen()
+    for product, sound in ((4, True), (5, False), (-5, False)):
+        one = holder.public.encrypt([[4], [0, 0], [4, product, 4]])
+        zero = holder.public.encrypt([np.zeros(n, int) for n in (1, 2, 3)])
+        if sound:
+            assert holder.decrypt(one + zero).correlation()[0, 1] == 1.0
+        else:
+            with pytest.raises(cm.RangeError, match="contradict"):
+                holder.decrypt(one + zero)
 
 
 def test_results_name_their_limits(stats: SecureStatistics, rng: np.random.Generator) -> None:
@@ -386,7 +512,7 @@ def test_results_name_their_limits(stats: SecureStatistics, rng: np.random.Gener
     for ddof in (-1, 0.5):
         with pytest.raises(cm.ParameterError, match="ddof"):
             result.variance("age", ddof=ddof)
-    with pytest.raises(cm.ParameterError, match="20 rows; 21 or more"):
+    with pytest.raises(cm.ParameterError, match="20 rows; use 21 or more"):
         result.covariance(ddof=20)
 
 
@@ -457,7 +583,7 @@ def test_native_bad_input() -> None:
     plan = cm.SumPlan([(3, 10), (1, 2**100)], 2)
     holder = plan.keygen()
     encrypt = holder.public.encrypt
-    with pytest.raises(cm.RangeError, match="11, allowed are -10 to 10"):
+    with pytest.raises(cm.RangeError, match="11; use -10 to 10"):
         encrypt([[0, 0, 11], [0]])
     with pytest.raises(cm.RangeError, match="a value is"):
         encrypt([[0, 0, 0], [2**100 + 1]])
@@ -465,9 +591,9 @@ def test_native_bad_input() -> None:
         encrypt([[0, 0, 0], [2**200]])
     with pytest.raises(cm.RangeError, match="18446744073709551615"):
         encrypt([np.array([0, 0, 2**64 - 1], np.uint64), [0]])
-    with pytest.raises(cm.ParameterError, match="number of values of a segment is 2, 3 is needed"):
+    with pytest.raises(cm.ParameterError, match="number of values of a segment is 2; use 3"):
         encrypt([[0, 0], [0]])
-    with pytest.raises(cm.ParameterError, match="number of segments is 1, 2 is needed"):
+    with pytest.raises(cm.ParameterError, match="number of segments is 1; use 2"):
         encrypt([[0, 0, 0]])
     with pytest.raises(cm.ParameterError, match="one axis"):
         encrypt([[[0, 0, 0]], [0]])
@@ -532,3 +658,19 @@ def test_the_minimum_is_part_of_the_agreement() -> None:
 def test_numbers_beyond_binary64(column: tuple[float, ...], histogram: list[int] | None) -> None:
     with pytest.raises(cm.ParameterError, match="1e\\+140"):
         SecureStatistics({"a": column}, parties=2, max_rows=9, histograms={"a": histogram} if histogram else None)
+
+
+def test_the_explanation_of_a_plan_has_the_facts() -> None:
+    plan = cm.SumPlan([(1000, 10), (3, 2**70)], 5)
+    explanation = plan.explain()
+    assert explanation["sums_bytes"] == plan.sums_bytes < 2 * explanation["sums_memory"]
+    assert explanation["ciphertexts"] == plan.ciphertexts and explanation["parameters"] == plan.parameters
+    assert explanation["log2_failure"] == plan.log2_failure and explanation["security_bits"] >= 128
+    assert explanation["noise_bits"] < explanation["noise_limit_bits"]
+    for words in ("failure probability", "memory", "sent", plan.parameters):
+        assert words in str(explanation)
+    # The estimate is for a model, and its far tails are not shown as figures.
+    certain = cm.SumPlan([(1, 1)], 2, log2_failure=-4000.0).explain()
+    assert certain["log2_failure"] < -4000
+    assert "< 2^-128 (model: independent Gaussian noise)" in str(certain)
+    assert repr(explanation) == f"<Explanation of a sums plan by {plan.parameters}>"

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 import ciphermill as cm
-from ciphermill import device, inference, paillier, statistics, tfhe
+from ciphermill import device, inference, lookup, paillier, statistics, tfhe
 
 
 def product(matrix: npt.NDArray[np.int8], x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -32,11 +32,18 @@ def digit(kernels: npt.NDArray[np.float64], dense: npt.NDArray[np.float64], imag
     classifier = inference.PrivateClassifier(layers, (1, 8, 8), images, batch=4)
     server = classifier.server(max_samples=10)
     client = inference.Client(server.client_spec())
-    server.register(client.keys())
+    server.register(client.keys(), name="reception")
     exchange = client.start(images[:1])
     while not exchange.done:
-        exchange = client.next(exchange, server.layer(exchange.layer, exchange.query.to_bytes()))
+        exchange = client.next(exchange, server.layer(exchange.layer, exchange.query, name="reception"))
     return int(exchange.result.predict()[0])
+
+
+def record(records: list[bytes], index: int) -> bytes:
+    table = lookup.PrivateTable(records, max_clients=4)
+    reader = lookup.Reader(table.plan, table.shape, max_key_bytes=1 << 24)
+    again = lookup.Reader.from_secret_bytes(table.plan, table.shape, reader.to_secret_bytes())
+    return again.record(table.answer(reader.evaluation, reader.query(index), name="reception"), index)
 
 
 async def blobs(address: str) -> list[str]:
@@ -53,12 +60,17 @@ def volume(image: npt.NDArray[np.int8], kernels: npt.NDArray[np.int8]) -> npt.ND
 
 def survey(tables: list[dict[str, npt.NDArray[np.float64]]]) -> float:
     stats = statistics.SecureStatistics(
-        {"age": (0, 120), "height": statistics.Column(0, 3, decimals=2)}, parties=3, max_rows=1000
+        {"age": (0, 120), "height": statistics.Column(0, 3, decimals=2)},
+        parties=3,
+        max_rows=1000,
+        covariances=True,
+        max_bytes=1 << 20,
     )
     holder, aggregator = stats.keygen(), stats.aggregator()
     for i, rows in enumerate(tables):
         aggregator.add(f"party {i}", stats.encrypt(holder.public, rows))
     result = holder.decrypt(aggregator.total())
+    assert result.correlation().shape == (2, 2) and result.std("age") >= 0
     return float(result.mean("age"))
 
 

@@ -208,6 +208,15 @@ fn objects(what: &str) -> Failure {
     Failure::new(Class::Dtype, message)
 }
 
+/// A shape in the form of NumPy's: (5, 7) or (5,).
+pub(crate) fn shape(shape: &[usize]) -> String {
+    let axes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    match axes.as_slice() {
+        [only] => format!("({only},)"),
+        axes => format!("({})", axes.join(", ")),
+    }
+}
+
 /// `object` as an array; `what` names it in errors.
 pub(crate) fn as_array<'py>(object: &Bound<'py, PyAny>, what: &str) -> Result<Bound<'py, PyUntypedArray>, Failure> {
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -304,10 +313,13 @@ pub(crate) fn fixed_order_product<'py>(
     let matrix = Integers::new(matrix, "the matrix")?;
     let vector = vector.as_array().to_vec();
     let [rows, columns] = *matrix.shape() else {
-        return Err(Failure::parameter(format!("an array of shape {:?} is not a matrix", matrix.shape())));
+        return Err(Failure::parameter(format!(
+            "an array of shape {} is not a matrix; use two axes",
+            self::shape(matrix.shape())
+        )));
     };
     if vector.len() != columns {
-        let message = format!("a vector of {} entries does not go with {columns} columns", vector.len());
+        let message = format!("a vector of {} entries does not fit the matrix; use {columns} entries", vector.len());
         return Err(Failure::parameter(message));
     }
     let sums = run(py, FIXED_ORDER_US * matrix.len() as f64, move |cancel| {

@@ -4,17 +4,20 @@ use std::sync::Arc;
 
 use ciphermill_bfv::SecretKey;
 use ciphermill_bfv::ciphertext::Ciphertext;
+use ciphermill_hmvp::HmvpError;
 use ciphermill_hmvp::conv::{
     Conv3dShape, ConvPlan, ConvRequest, ConvShape, EncryptedInput, EncryptedOutput, Kernels, Shape,
 };
-use ciphermill_lattice::{Csprng, SecretSeed};
+use ciphermill_lattice::{Csprng, KeyTag, SecretSeed};
 use ciphermill_math::Isa;
 use numpy::PyArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::arrays::{self, Integers};
+use crate::bytes::{Bytes, BytesList};
 use crate::errors::Failure;
+use crate::json;
 use crate::run::run;
 use crate::secrets::not_pickled;
 
@@ -78,7 +81,8 @@ fn of_shape(array: &Bound<'_, PyAny>, what: &str, shape: &[usize]) -> Result<Int
     if integers.shape() == shape {
         return Ok(integers);
     }
-    Err(Failure::parameter(format!("{what} of shape {:?} does not fit the plan; use {shape:?}", integers.shape())))
+    let (given, shape) = (arrays::shape(integers.shape()), arrays::shape(shape));
+    Err(Failure::parameter(format!("{what} of shape {given} does not fit the plan; use {shape}")))
 }
 
 fn plan<S: Dimensions>(
@@ -140,6 +144,9 @@ fn decrypt<'py, S: Dimensions>(
     key: &Arc<SecretKey>,
     output: &Arc<EncryptedOutput<S>>,
 ) -> Result<Bound<'py, PyAny>, Failure> {
+    if output.plan() != plan {
+        return Err(HmvpError::WrongPlan { what: "the output" }.into());
+    }
     let (key, output) = (key.clone(), output.clone());
     let values = run(py, CIPHERTEXT_US * plan.output_ciphertexts() as f64, move |_| Ok(output.decrypt(&key)?))?;
     let flat = arrays::vector(py, values);
@@ -157,8 +164,24 @@ fn sealed<'py, S: Dimensions>(
     Ok(PyList::new(py, bytes.collect::<Result<Vec<_>, Failure>>()?)?)
 }
 
-fn opened<S: Dimensions>(plan: &ConvPlan<S>, ciphertexts: &[Vec<u8>]) -> Result<Vec<Ciphertext>, Failure> {
+fn opened<S: Dimensions>(plan: &ConvPlan<S>, ciphertexts: &[Bytes<'_>]) -> Result<Vec<Ciphertext>, Failure> {
     ciphertexts.iter().map(|bytes| Ok(Ciphertext::from_bytes(plan.context(), bytes)?)).collect()
+}
+
+/// The costs of a plan. They take no time to compute.
+fn explain<'py, S: Dimensions>(py: Python<'py>, plan: &ConvPlan<S>) -> Result<Bound<'py, PyAny>, Failure> {
+    json::explanation(py, &plan.explain())
+}
+
+/// The key set of this name.
+fn key_set(name: &str) -> Result<KeyTag, Failure> {
+    // `from_str_radix` would accept a sign.
+    let digits = name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let tag = digits.then(|| u64::from_str_radix(name, 16).ok()).flatten();
+    tag.map(KeyTag).ok_or_else(|| {
+        let message = format!("key set {name:?} is not supported; use the tag of a client, 16 hexadecimal digits");
+        Failure::parameter(message)
+    })
 }
 
 /// Defines the classes of convolutions of one number of dimensions. `new` is the constructor of the plan's class.
@@ -223,6 +246,11 @@ macro_rules! classes {
                 PyTuple::new(py, self.plan.shape().output())
             }
 
+            /// The costs of the plan.
+            fn explain<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>, Failure> {
+                explain(py, &self.plan)
+            }
+
             #[getter]
             fn log2_failure(&self) -> f64 {
                 self.plan.log2_failure()
@@ -241,6 +269,12 @@ macro_rules! classes {
 
         #[pymethods]
         impl $client {
+            /// The name that all objects of this key set carry.
+            #[getter]
+            fn tag(&self) -> String {
+                self.key.tag().to_string()
+            }
+
             /// Encrypts an image.
             fn encrypt(&self, py: Python<'_>, image: &Bound<'_, PyAny>) -> Result<$image, Failure> {
                 Ok($image { plan: self.plan.clone(), image: encrypt(py, &self.plan, &self.key, image)? })
@@ -256,12 +290,29 @@ macro_rules! classes {
             }
 
             fn __reduce__(&self) -> Result<(), Failure> {
-                Err(not_pickled(stringify!($client)))
+                Err(not_pickled(stringify!($client), "keep it in its process, or make another by keygen() of its plan"))
             }
         }
 
         #[pymethods]
         impl $kernels {
+            /// The key set whose images they multiply; None for the images of every key set.
+            #[getter]
+            fn tag(&self) -> Option<String> {
+                Some(self.kernels.tag()?.to_string())
+            }
+
+            /// Bytes that the kernels occupy.
+            #[getter]
+            fn nbytes(&self) -> u64 {
+                self.kernels.memory_bytes()
+            }
+
+            /// The same kernels for the images of one key set, which is named by the tag of its client.
+            fn for_key_set(&self, tag: &str) -> Result<Self, Failure> {
+                Ok(Self { plan: self.plan.clone(), kernels: Arc::new(self.kernels.for_key_set(key_set(tag)?)) })
+            }
+
             /// The convolution of an encrypted image with all kernels.
             fn convolve(&self, py: Python<'_>, image: &$image) -> Result<$output, Failure> {
                 let output = multiply(py, &self.plan, &self.kernels, &image.image)?;
@@ -275,13 +326,19 @@ macro_rules! classes {
 
         #[pymethods]
         impl $image {
+            /// The key set.
+            #[getter]
+            fn tag(&self) -> String {
+                self.image.tag().to_string()
+            }
+
             /// The bytes of each ciphertext.
             fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>, Failure> {
                 sealed(py, &self.plan, self.image.ciphertexts())
             }
 
             #[staticmethod]
-            fn from_bytes(plan: &$plan, ciphertexts: Vec<Vec<u8>>) -> Result<Self, Failure> {
+            fn from_bytes(plan: &$plan, ciphertexts: BytesList<'_>) -> Result<Self, Failure> {
                 let image = EncryptedInput::from_ciphertexts(&plan.plan, opened(&plan.plan, &ciphertexts)?)?;
                 Ok(Self { plan: plan.plan.clone(), image: Arc::new(image) })
             }
@@ -289,13 +346,19 @@ macro_rules! classes {
 
         #[pymethods]
         impl $output {
+            /// The key set.
+            #[getter]
+            fn tag(&self) -> String {
+                self.output.tag().to_string()
+            }
+
             /// The bytes of each ciphertext.
             fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>, Failure> {
                 sealed(py, &self.plan, self.output.ciphertexts())
             }
 
             #[staticmethod]
-            fn from_bytes(plan: &$plan, ciphertexts: Vec<Vec<u8>>) -> Result<Self, Failure> {
+            fn from_bytes(plan: &$plan, ciphertexts: BytesList<'_>) -> Result<Self, Failure> {
                 let output = EncryptedOutput::from_ciphertexts(&plan.plan, opened(&plan.plan, &ciphertexts)?)?;
                 Ok(Self { plan: plan.plan.clone(), output: Arc::new(output) })
             }

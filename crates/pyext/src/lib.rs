@@ -3,6 +3,7 @@
 //! The pure-Python package around it is `python/ciphermill`. Its stubs `_native.pyi` hold the documentation of the classes.
 
 mod arrays;
+mod bytes;
 mod conv;
 mod device;
 mod errors;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ciphermill_bfv::sums::{self, LABEL_LEN, Segment, SumRequest, Values};
-use ciphermill_bfv::{PublicKey, SecretKey};
+use ciphermill_bfv::{BfvError, SecretKey};
 use ciphermill_lattice::{Csprng, SecretSeed};
 use ciphermill_math::Isa;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -13,10 +13,12 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use zeroize::Zeroizing;
 
 use crate::arrays::{self, Integers};
+use crate::bytes::Bytes;
 use crate::errors::{Class, Failure};
+use crate::json;
 use crate::policy::{level, security};
 use crate::run::run;
-use crate::secrets::not_pickled;
+use crate::secrets::{WRITE_BYTES, not_pickled};
 
 /// Estimated microseconds of encrypting, reading or decrypting the ciphertexts of a sum, per byte of it.
 const BYTE_US: f64 = 0.004;
@@ -35,14 +37,13 @@ pub(crate) struct SumPlan {
 pub(crate) struct SumKeyHolder {
     plan: Arc<sums::SumPlan>,
     secret: Arc<SecretKey>,
-    public: Arc<PublicKey>,
+    public: Arc<sums::SumPublicKey>,
 }
 
 /// The key under which parties encrypt.
 #[pyclass(frozen, module = "ciphermill")]
 pub(crate) struct SumPublicKey {
-    plan: Arc<sums::SumPlan>,
-    key: Arc<PublicKey>,
+    key: Arc<sums::SumPublicKey>,
 }
 
 /// An encrypted contribution, or the sum of several.
@@ -74,13 +75,13 @@ impl SumPlan {
         py: Python<'_>,
         segments: Vec<(usize, u128)>,
         parties: u32,
-        label: Option<&[u8]>,
+        label: Option<Bytes<'_>>,
         security: u32,
         log2_failure: f64,
     ) -> Result<Self, Failure> {
         let label = label.map_or(Ok([0; LABEL_LEN]), |label| {
             let message = || format!("a label of {} bytes is not supported; use {LABEL_LEN} bytes", label.len());
-            label.try_into().map_err(|_| Failure::parameter(message()))
+            label[..].try_into().map_err(|_| Failure::parameter(message()))
         })?;
         let segments = segments.into_iter().map(|(len, bound)| Segment { len, bound }).collect();
         let request =
@@ -121,6 +122,11 @@ impl SumPlan {
         self.plan.sealed_sums_len()
     }
 
+    /// The costs of the plan.
+    fn explain<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>, Failure> {
+        json::explanation(py, &self.plan.explain())
+    }
+
     #[getter]
     fn log2_failure(&self) -> f64 {
         self.plan.log2_failure()
@@ -136,12 +142,10 @@ impl SumPlan {
     }
 
     /// The key holder of a secret key that exists; the public key is made again from it.
-    fn key_holder(&self, py: Python<'_>, secret: &[u8]) -> Result<SumKeyHolder, Failure> {
+    fn key_holder(&self, py: Python<'_>, secret: Bytes<'_>) -> Result<SumKeyHolder, Failure> {
         let (plan, secret) = (self.plan.clone(), Zeroizing::new(secret.to_vec()));
         run(py, f64::INFINITY, move |_| {
             let key = SecretKey::from_secret_key_bytes(&secret, security(false).bfv(), Isa::current())?;
-            let parameters = key.context().parameters().id();
-            plan.context().require_parameters("the secret key", parameters)?;
             SumKeyHolder::of(plan, key)
         })
     }
@@ -151,7 +155,7 @@ impl SumPlan {
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> Result<Self, Failure> {
+    fn from_bytes(py: Python<'_>, data: Bytes<'_>) -> Result<Self, Failure> {
         let (data, policy) = (data.to_vec(), security(false).bfv());
         let plan = run(py, f64::INFINITY, move |_| Ok(sums::SumPlan::from_bytes(&data, policy, Isa::current())?))?;
         Ok(Self { plan: Arc::new(plan) })
@@ -177,7 +181,7 @@ impl SumPlan {
 
 impl SumKeyHolder {
     fn of(plan: Arc<sums::SumPlan>, secret: SecretKey) -> Result<Self, Failure> {
-        let public = PublicKey::generate(&secret)?;
+        let public = sums::SumPublicKey::generate(&plan, &secret)?;
         Ok(Self { plan, secret: Arc::new(secret), public: Arc::new(public) })
     }
 }
@@ -191,7 +195,7 @@ impl SumKeyHolder {
 
     #[getter]
     fn public(&self) -> SumPublicKey {
-        SumPublicKey { plan: self.plan.clone(), key: self.public.clone() }
+        SumPublicKey { key: self.public.clone() }
     }
 
     /// The name that all objects of this key set carry.
@@ -203,6 +207,9 @@ impl SumKeyHolder {
     /// The totals of each segment.
     fn decrypt<'py>(&self, py: Python<'py>, sums: &EncryptedSums) -> Result<Bound<'py, PyList>, Failure> {
         let (key, sums) = (self.secret.clone(), sums.sums.clone());
+        if self.plan != *sums.plan() {
+            return Err(BfvError::WrongPlan { what: "the sum" }.into());
+        }
         let (plan, estimate) = (sums.plan().clone(), estimate(sums.plan()));
         let totals = run(py, estimate, move |_| Ok(sums.decrypt(&key)?))?;
         let parties = u128::from(plan.request().parties);
@@ -223,7 +230,7 @@ impl SumKeyHolder {
     }
 
     fn __reduce__(&self) -> Result<(), Failure> {
-        Err(not_pickled("SumKeyHolder"))
+        Err(not_pickled("SumKeyHolder", WRITE_BYTES))
     }
 }
 
@@ -246,7 +253,10 @@ impl Entries {
         }
         let array = arrays::as_array(values, &what)?;
         if array.ndim() != 1 {
-            return Err(Failure::parameter(format!("{what} has the shape {:?}; use one axis", array.shape())));
+            return Err(Failure::parameter(format!(
+                "{what} has the shape {}; use one axis",
+                arrays::shape(array.shape())
+            )));
         }
         let dtype = array.dtype();
         // Integers beyond 64 bits with sign, as NumPy stores them.
@@ -288,7 +298,7 @@ fn refused(py: Python<'_>, what: &str, error: PyErr) -> Failure {
 impl SumPublicKey {
     #[getter]
     fn plan(&self) -> SumPlan {
-        SumPlan { plan: self.plan.clone() }
+        SumPlan { plan: self.key.plan().clone() }
     }
 
     #[getter]
@@ -300,12 +310,10 @@ impl SumPublicKey {
     fn encrypt(&self, py: Python<'_>, values: Vec<Bound<'_, PyAny>>) -> Result<EncryptedSums, Failure> {
         let values = values.iter().enumerate().map(|(i, values)| Entries::new(values, i));
         let values = values.collect::<Result<Vec<_>, Failure>>()?;
-        let (plan, key) = (self.plan.clone(), self.key.clone());
-        let sums = run(py, estimate(&plan), {
-            move |_| {
-                let values: Vec<Values<'_>> = values.iter().map(Entries::values).collect();
-                Ok(sums::EncryptedSums::encrypt(&plan, &key, &values, &mut Csprng::from_os()?)?)
-            }
+        let key = self.key.clone();
+        let sums = run(py, estimate(key.plan()), move |_| {
+            let values: Vec<Values<'_>> = values.iter().map(Entries::values).collect();
+            Ok(key.encrypt(&values, &mut Csprng::from_os()?)?)
         })?;
         Ok(EncryptedSums { sums: Arc::new(sums) })
     }
@@ -315,9 +323,8 @@ impl SumPublicKey {
     }
 
     #[staticmethod]
-    fn from_bytes(plan: &SumPlan, data: &[u8]) -> Result<Self, Failure> {
-        let key = PublicKey::from_bytes(plan.plan.context(), data)?;
-        Ok(Self { plan: plan.plan.clone(), key: Arc::new(key) })
+    fn from_bytes(plan: &SumPlan, data: Bytes<'_>) -> Result<Self, Failure> {
+        Ok(Self { key: Arc::new(sums::SumPublicKey::from_bytes(&plan.plan, &data)?) })
     }
 
     fn __repr__(&self) -> String {
@@ -326,7 +333,7 @@ impl SumPublicKey {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let this = slf.get();
-        reduced(slf.as_any(), &this.plan, this.to_bytes(slf.py()))
+        reduced(slf.as_any(), this.key.plan(), this.to_bytes(slf.py()))
     }
 }
 
@@ -366,7 +373,7 @@ impl EncryptedSums {
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, plan: &SumPlan, data: &[u8]) -> Result<Self, Failure> {
+    fn from_bytes(py: Python<'_>, plan: &SumPlan, data: Bytes<'_>) -> Result<Self, Failure> {
         let (plan, data) = (plan.plan.clone(), data.to_vec());
         let sums = run(py, BYTE_US * data.len() as f64, move |_| Ok(sums::EncryptedSums::from_bytes(&plan, &data)?))?;
         Ok(Self { sums: Arc::new(sums) })

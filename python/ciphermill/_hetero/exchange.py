@@ -38,8 +38,9 @@ class Plain:
         # Exact: products of 16 and 20 bits, summed over at most 2^16 samples, are below 2^53.
         self._matrices = [party.columns.integers.astype(np.float64).T for party in parties]
         self._report = report
-        if parties[0].columns.samples > 1 << (53 - DATA_BITS - VECTOR_BITS + 2):
-            raise ParameterError(f"{parties[0].columns.samples} samples are too many for exact sums in binary64")
+        samples, most = parties[0].columns.samples, 1 << (53 - DATA_BITS - VECTOR_BITS + 2)
+        if samples > most:
+            raise ParameterError(f"X has {samples} samples; use at most {most}, whose sums are exact in binary64")
 
     def products(self, halves: tuple[Integers, Integers]) -> tuple[Integers, Integers]:
         with self._report.step("multiply"):
@@ -142,4 +143,6 @@ def _flooded_plan(rows: int, cols: int, bits: float) -> tuple[_native.MatVecPlan
         if missing <= 0:
             return plan, guarantee
         flooding += math.ceil(missing)
-    raise ParameterError(f"no plan hides a matrix of shape ({rows}, {cols}) within 2^-{bits:.1f} an answer")
+    raise ParameterError(
+        f"no plan hides a matrix of shape ({rows}, {cols}) within 2^-{bits:.1f} an answer; use fewer columns or samples"
+    )

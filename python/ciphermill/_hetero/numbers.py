@@ -70,7 +70,7 @@ def encode_half(values: Floats, exponent: int) -> Integers:
     scaled = np.rint(np.ldexp(values, exponent)).astype(np.int64)
     if scaled.size and int(np.abs(scaled).max()) > limit:
         raise RangeError(
-            f"a half of the common vector needs more than {VECTOR_BITS - 1} bits at the exponent {exponent}; the exponent "
-            "must be the smaller one of both parties"
+            f"a half of the common vector needs more than {VECTOR_BITS - 1} bits at the exponent {exponent}; use the smaller "
+            "exponent of both parties"
         )
     return scaled

@@ -25,7 +25,7 @@ def draw(report: Report, axes: Any = None) -> Any:
         _, axes = plt.subplots(2, 2, figsize=(9, 6), layout="constrained")
     flat = np.ravel(axes)
     if len(flat) != AXES:
-        raise ParameterError(f"{len(flat)} axes; give {AXES}")
+        raise ParameterError(f"axes has {len(flat)} entries; use {AXES}")
     losses, residuals, leaks, seconds = flat
 
     losses.plot(range(len(report.losses)), report.losses, marker=".")

@@ -18,7 +18,8 @@ class Report(Costs):
     features: dict[str, int]
     #: Products of both parties' matrices.
     products: int = 0
-    #: Seconds by step.
+    #: Seconds by step. "precondition" is the inversion of each party's block of the Hessian, in clear; with the back end "bfv",
+    #: "encrypt", "multiply", "mask", "decrypt" and "unmask" are those of all products.
     seconds: dict[str, float] = field(default_factory=dict)
     #: Bytes by sender, receiver and kind of message.
     bytes: dict[tuple[str, str, str], int] = field(default_factory=dict)

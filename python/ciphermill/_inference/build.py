@@ -10,9 +10,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ciphermill._checks import integer, items
 from ciphermill._inference.choice import Candidate, choose
 from ciphermill._inference.forms import Problem
-from ciphermill._inference.layers import Dense, Geometry, Layer, Linear, Shape, Step, apply, as_shape, integer
+from ciphermill._inference.layers import Dense, Geometry, Layer, Linear, Shape, Step, apply, as_shape
 from ciphermill._inference.network import MAX_SAMPLES, Link, Network, Stage, check_exact
 from ciphermill._inference.numbers import MAX_BITS, MIN_BITS, Floats, Quantiser, limit, scale_for
 from ciphermill._inference.plain import IntegerWeights
@@ -79,7 +80,7 @@ class Blocks:
         given = shape = as_shape(input_shape)
         found: list[Block] = []
         steps: list[Step] = []
-        for index, layer in enumerate(layers):
+        for index, layer in enumerate(items(layers, "the list of layers", "a list of layers of ciphermill.inference")):
             if not isinstance(layer, Linear | Step):
                 raise ParameterError(f"layer {index} is {layer!r}; use layers of ciphermill.inference")
             try:

@@ -41,7 +41,7 @@ def network_of(model: Any) -> Network:
         ) from error
 
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    *transformers, last = (step for step in steps if step is not None and step != "passthrough")
+    *transformers, last = [step for step in steps if step is not None and step != "passthrough"] or [None]
     readers: dict[type, Callable[[Any], Network]] = {
         LogisticRegression: _logistic_regression,
         LinearSVC: _linear_svc,
@@ -55,7 +55,7 @@ def network_of(model: Any) -> Network:
         for step in (*transformers, last):
             check_is_fitted(step)
     except NotFittedError as error:
-        raise ParameterError(f"the model is not fitted: {error}") from error
+        raise ParameterError(f"the model is not fitted: {error} Use a fitted model.") from error
     first, others, classes, link = reader(last)
     for transformer in reversed(transformers):
         first = _after(_affine(transformer), first)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,11 @@ import numpy as np
 from ciphermill import _native
 from ciphermill._inference.layers import Geometry
 from ciphermill._inference.numbers import Integers
+from ciphermill._plans import Explanation
 from ciphermill.errors import WireError
+
+#: Bytes of the name of a key set.
+KEY_SET_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,24 @@ class Form(ABC):
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+
+    @property
+    @abstractmethod
+    def facts(self) -> Explanation:
+        """The explanation of the plan."""
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of memory of a client's keys, known before they are generated."""
+        return int(self.facts["key_bytes"])
+
+    @abstractmethod
+    def query_entries(self, samples: int) -> int:
+        """The integers of a query for `samples` samples, with padding."""
+
+    @abstractmethod
+    def query_bytes(self, samples: int) -> int:
+        """Bytes of the ciphertexts of a query for `samples` samples."""
 
     @abstractmethod
     def keygen(self) -> Keys:
@@ -77,8 +100,8 @@ class Form(ABC):
 class Keys(ABC):
     """A client's secret key for one form."""
 
-    #: The keys for the server, or `None`.
-    evaluation: Any = None
+    #: The keys for the server, or the name of the key set.
+    evaluation: Any
 
     @abstractmethod
     def encrypt(self, inputs: Integers) -> Any:
@@ -104,11 +127,12 @@ class Weights(ABC):
 
 def _require(parts: Sequence[bytes], count: int) -> None:
     if len(parts) != count:
-        raise WireError(f"a message has {len(parts)} parts; its layer and samples need {count}")
+        raise WireError(f"a message has {len(parts)} parts; use {count} for its layer and samples")
 
 
 class ConvolutionForm(Form):
-    """A `Conv2dPlan`. The images of `lanes` samples stand below one another, and the server needs no keys."""
+    """A `Conv2dPlan`. The images of `lanes` samples stand below one another. The server needs no keys, but the name of the key
+    set, so that it answers no query under another key."""
 
     name = "convolution"
 
@@ -134,12 +158,15 @@ class ConvolutionForm(Form):
         """Coefficients of the kernels' plaintexts: a measure of the work, known before any of it."""
         return int(np.prod(self.plan.image_shape)) * self.problem.geometry.kernels[0]
 
-    def rehearse(self) -> tuple[list[int], list[int]]:
-        """The sizes of the ciphertexts of an image and of an output, from a product with zeros."""
-        image = self.plan.keygen().encrypt(np.zeros(self.plan.image_shape, np.int64))
-        zeros = self.plan.prepare(np.zeros(self.plan.kernels_shape, np.int64))
-        sent, returned = image.to_bytes(), zeros.convolve(image).to_bytes()
-        return [len(part) for part in sent], [len(part) for part in returned]
+    @cached_property
+    def facts(self) -> Explanation:
+        return self.plan.explain()
+
+    def query_entries(self, samples: int) -> int:
+        return -(-samples // self.lanes) * int(np.prod(self.plan.image_shape))
+
+    def query_bytes(self, samples: int) -> int:
+        return -(-samples // self.lanes) * int(self.facts["image_bytes"])
 
     def stack(self, inputs: Integers) -> Integers:
         """Images of k samples as images of their groups, with the constants of the bias as further channels."""
@@ -187,13 +214,14 @@ class ConvolutionForm(Form):
     def write(payload: Any) -> list[bytes]:
         return [part for group in payload for part in group.to_bytes()]
 
-    def read_evaluation(self, data: bytes) -> None:
-        if data:
-            raise WireError(f"evaluation keys of {len(data)} bytes for a convolution; it needs none")
+    def read_evaluation(self, data: bytes) -> str:
+        if len(data) != KEY_SET_BYTES:
+            raise WireError(f"a key set of {len(data)} bytes for a convolution; use {KEY_SET_BYTES} bytes")
+        return data.hex()
 
     @staticmethod
-    def write_evaluation(evaluation: None) -> bytes:
-        return b""
+    def write_evaluation(evaluation: str) -> bytes:
+        return bytes.fromhex(evaluation)
 
 
 class ConvolutionKeys(Keys):
@@ -202,6 +230,7 @@ class ConvolutionKeys(Keys):
     def __init__(self, form: ConvolutionForm) -> None:
         self._form = form
         self._client = form.plan.keygen()
+        self.evaluation = self._client.tag
 
     def encrypt(self, inputs: Integers) -> list[_native.EncryptedImage]:
         return [self._client.encrypt(image) for image in self._form.stack(inputs)]
@@ -212,7 +241,7 @@ class ConvolutionKeys(Keys):
 
 
 class ConvolutionWeights(Weights):
-    """Prepared kernels. They serve every client."""
+    """Prepared kernels. All clients share their memory."""
 
     def __init__(self, form: ConvolutionForm, kernels: Integers, bias: Integers) -> None:
         channels = kernels.shape[1]
@@ -222,8 +251,8 @@ class ConvolutionWeights(Weights):
         extended[:, channels:, 0, 0] = bias
         self._kernels = form.plan.prepare(extended)
 
-    def register(self, evaluation: None) -> _native.PreparedKernels:
-        return self._kernels
+    def register(self, evaluation: str) -> _native.PreparedKernels:
+        return self._kernels.for_key_set(evaluation)
 
     @staticmethod
     def multiply(
@@ -248,6 +277,16 @@ class MatrixForm(Form):
             matrix_bits=problem.weight_bits,
             vector_bits=problem.activation_bits,
         )
+
+    @cached_property
+    def facts(self) -> Explanation:
+        return self.plan.explain()
+
+    def query_entries(self, samples: int) -> int:
+        return samples * (self._inputs + self.problem.entries)
+
+    def query_bytes(self, samples: int) -> int:
+        return samples * int(self.facts["vector_bytes"])
 
     def vectors(self, inputs: Integers) -> Integers:
         """The inputs of k samples as columns, with the constants of the bias below."""
@@ -312,14 +351,14 @@ class MatrixKeys(Keys):
 
 
 class MatrixWeights(Weights):
-    """The matrix of a layer. It is prepared for each client."""
+    """The prepared matrix of a layer. All clients share its memory."""
 
     def __init__(self, form: MatrixForm, kernels: Integers, bias: Integers) -> None:
         self._plan = form.plan
-        self._matrix = form.matrix(kernels, bias)
+        self._matrix = form.plan.prepare(form.matrix(kernels, bias))
 
     def register(self, evaluation: _native.EvaluationKeys) -> _native.PreparedMatrix:
-        return self._plan.server(evaluation).prepare(self._matrix)
+        return self._matrix.for_server(self._plan.server(evaluation))
 
     @staticmethod
     def multiply(prepared: _native.PreparedMatrix, query: _native.EncryptedVector) -> _native.EncryptedProduct:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import operator
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ciphermill._checks import integer
 from ciphermill._inference.numbers import Floats, reals
 from ciphermill.errors import ParameterError
 
@@ -21,16 +22,8 @@ S = TypeVar("S", np.int64, np.float64)
 #: The greatest size of a window, stride, padding or axis.
 MAX_SIZE = 16384
 
-
-def integer(value: Any, what: str, least: int, greatest: int) -> int:
-    """An integer within bounds, of any integer type. Raises `ParameterError` for another value."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ParameterError(f"{what} is {value!r}; use {least} to {greatest}") from None
-    if not least <= number <= greatest:
-        raise ParameterError(f"{what} is {number}; use {least} to {greatest}")
-    return number
+#: The most entries of all windows of a pooling step, for a sample.
+MAX_WINDOW_ENTRIES = 1 << 24
 
 
 def as_shape(sizes: Sequence[int]) -> Shape:
@@ -282,7 +275,15 @@ class _Pool(Step):
         if len(shape) != 3:
             raise ParameterError(f"{name} has inputs of shape {shape}; use (C, H, W)")
         _fits((shape[1], shape[2]), (self.size, self.size), f"the window of {name}")
-        return shape[0], *((axis - self.size) // self._step + 1 for axis in shape[1:])
+        output = shape[0], *((axis - self.size) // self._step + 1 for axis in shape[1:])
+        # A server may choose the steps of its clients, so their work has a bound.
+        entries = math.prod(output) * self.size**2
+        if entries > MAX_WINDOW_ENTRIES:
+            raise ParameterError(
+                f"the windows of {name} have {entries} entries for a sample; use at most {MAX_WINDOW_ENTRIES}, with a smaller "
+                f"size or a greater stride"
+            )
+        return output
 
     def _windows(self, values: Floats) -> Floats:
         windows = np.lib.stride_tricks.sliding_window_view(values, (self.size, self.size), axis=(2, 3))

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
+from ciphermill._checks import octets
 from ciphermill._inference.network import MAX_SAMPLES
 from ciphermill.errors import WireError
 
 Kind = Literal["keys", "query", "answer"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-#: "CMPI", the version, the kind, the network, the client, the run, the layer, the samples, the number of parts. Each part follows with
-#: its length before it.
+#: "CMPI", the version, the kind, the network, the client, the run, the layer, the samples, the number of parts. Each part follows
+#: with its length before it.
 HEADER = struct.Struct("<4sBB16s16s8sHIL")
 LENGTH = struct.Struct("<L")
 MAGIC, VERSION = b"CMPI", 1
@@ -86,6 +87,7 @@ class Message:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Read a message. The receiver judges its parts. Raises `WireError` if the bytes are not a message."""
+        data = octets(data, "the message")
         if len(data) < HEADER.size:
             raise WireError(f"a message of {len(data)} bytes; use {HEADER.size} or more")
         magic, version, kind, network, client, run, layer, samples, count = HEADER.unpack_from(data)
@@ -97,15 +99,15 @@ class Message:
         place = HEADER.size
         for _ in range(count):
             if place + LENGTH.size > len(data):
-                raise WireError(f"a message of {count} parts ends in part {len(parts)}")
+                raise WireError(f"a message of {count} parts ends in part {len(parts)}; send all of it")
             (length,) = LENGTH.unpack_from(data, place)
             place += LENGTH.size
             if place + length > len(data):
-                raise WireError(f"a message of {count} parts ends in part {len(parts)}")
+                raise WireError(f"a message of {count} parts ends in part {len(parts)}; send all of it")
             parts.append(data[place : place + length])
             place += length
         if place != len(data):
-            raise WireError(f"{len(data) - place} bytes follow a message")
+            raise WireError(f"{len(data) - place} bytes follow a message; send one message at a time")
         return cls(Header(KINDS[kind], network, client, run, layer, samples), parts, _unchanged)
 
     def __reduce__(self) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import operator
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,24 +13,34 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ciphermill._checks import instance, integer, items, limit, received, require_memory, require_size
+from ciphermill._clients import Clients
 from ciphermill._inference import spec
-from ciphermill._inference.messages import Header, Kind, Message
+from ciphermill._inference.messages import HEADER, LENGTH, Header, Kind, Message
 from ciphermill._inference.network import MAX_SAMPLES, Network, batches
 from ciphermill._inference.numbers import Floats, Integers
 from ciphermill._inference.plain import IntegerWeights
 from ciphermill._inference.report import Report
 from ciphermill._inference.result import LayerIntegers, Result
-from ciphermill.errors import DtypeError, KeyMismatchError, ParameterError, PeerError, SecretError, WireError
+from ciphermill.errors import KeyMismatchError, ParameterError, PeerError, SecretError, WireError
 
 T = TypeVar("T")
 
+#: The default limits of a client: bytes of its keys for the server, and bytes of one query.
+MAX_KEY_BYTES, MAX_QUERY_BYTES = 256 << 20, 1 << 30
 
-def _receive(message: Message | bytes, kind: Kind, network: bytes) -> Message:
-    """A message of a kind about a network."""
-    if not isinstance(message, Message):
-        if not isinstance(message, bytes | bytearray | memoryview):
-            raise DtypeError(f"a message of type {type(message).__name__}; use a Message or bytes")
-        message = Message.from_bytes(bytes(message))
+#: Bytes of a sealed key beyond those that its plan counts, at most.
+SEAL_BYTES = 4096
+
+
+def _receive(message: Message | bytes, kind: Kind, network: bytes, most: int | None = None) -> Message:
+    """A message of a kind about a network, of at most `most` bytes if it was sent."""
+    given = received(message, Message, "the message")
+    if not isinstance(given, Message):
+        if most is not None:
+            require_size(given, most, f"the message of kind {kind}")
+        given = Message.from_bytes(given)
+    message = given
     if message.kind != kind:
         raise WireError(f"a message of kind {message.kind}; use one of kind {kind}")
     if message.header.network != network:
@@ -51,17 +60,34 @@ class Server:
     """The owner of a model: multiplies encrypted inputs by its weights. It sees no inputs, outputs or predictions.
 
     A client must be registered, so that the operator decides who may ask. Use `PrivateClassifier.server` to make one.
+
+    **Names.** Each key set carries a label, 16 bytes that its client draws at random. The label tells key sets apart. It
+    authenticates nobody: a client can draw a new one at any time, and anybody who has seen it can send it. The operator
+    authenticates clients, for example by their TLS certificates, and gives the authenticated name to `register` and `layer`.
+    Samples are counted by that name, whatever keys the client uses. Without a name, the label stands for it.
     """
 
-    def __init__(self, network: Network, weights: Sequence[IntegerWeights], max_samples: int | None) -> None:
+    def __init__(
+        self,
+        network: Network,
+        weights: Sequence[IntegerWeights],
+        *,
+        max_samples: int | None,
+        max_clients: int | None,
+        max_bytes: int | None,
+    ) -> None:
+        self._max_samples = limit(max_samples, "max_samples")
+        forms = [stage.form for stage in network.stages]
+        self._clients: Clients[list[Any]] = Clients(sum(form.key_bytes for form in forms), max_clients, max_bytes)
+        self._most_key_bytes = HEADER.size + sum(form.key_bytes + LENGTH.size + SEAL_BYTES for form in forms)
+        #: By name: the samples of each layer.
+        self._samples: dict[str, list[int]] = {}
+        self._lock = Lock()
         self._network = network
         self._digest = spec.digest(network)
         self._weights = [
             stage.form.weights(layer.kernels, layer.bias) for stage, layer in zip(network.stages, weights, strict=True)
         ]
-        self._max_samples = max_samples
-        self._clients: dict[bytes, _Registered] = {}
-        self._lock = Lock()
 
     def client_spec(self) -> bytes:
         """The bytes from which a client is made: shapes, scales and classes, but no weights."""
@@ -72,25 +98,43 @@ class Server:
         """The number of linear layers, which is the number of exchanges."""
         return len(self._weights)
 
-    def register(self, keys: Message | bytes) -> str:
-        """Accept a client, prepare the weights for its keys, and return its name.
+    @property
+    def clients(self) -> list[str]:
+        """The names of the registered clients."""
+        return self._clients.names
 
-        Raises `WireError` for bytes that are not keys, `KeyMismatchError` for keys of another network or if a client of this
-        name has other keys.
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the registered clients take: their keys, and 4096 bytes each."""
+        return self._clients.nbytes
+
+    def register(self, keys: Message | bytes, *, name: str | None = None) -> str:
+        """Accept a client, prepare its keys, and return its name. All clients share the prepared weights.
+
+        `name` is the client's name as the operator has authenticated it; by default, it is the label of the keys. A server with
+        `max_samples` needs it, because a client can change its label. A name has one key set: new keys replace the old ones,
+        which are freed first, and the count of samples stays. Registering the same keys again changes nothing.
+
+        Raises `WireError` for bytes that are not keys, or more bytes than keys of this network have; `KeyMismatchError` for keys
+        of another network, or if the label belongs to another client; `ParameterError` if `name` is missing; `MemoryLimitError`
+        beyond `max_clients` or `max_bytes`, before keys are read.
         """
-        message = _receive(keys, "keys", self._digest)
-        name = message.header.client
-        given = hashlib.sha256(message.to_bytes()).digest()
-        with self._lock:
-            known = self._clients.get(name)
-        if known is None:
+        if name is None and self._max_samples is not None:
+            raise ParameterError(
+                f"no name is given, and max_samples={self._max_samples} counts by name; use register(keys, name=…) with the "
+                f"authenticated name of the client"
+            )
+        message = _receive(keys, "keys", self._digest, self._most_key_bytes)
+        digest = hashlib.sha256(message.to_bytes()).digest()
+
+        def prepare() -> list[Any]:
             evaluations = message.open(self._read_keys)
-            prepared = [weights.register(e) for weights, e in zip(self._weights, evaluations, strict=True)]
-            with self._lock:
-                known = self._clients.setdefault(name, _Registered(given, prepared))
-        if known.keys != given:
-            raise KeyMismatchError(f"client {name.hex()} is registered with other keys; call forget before")
-        return name.hex()
+            return [weights.register(each) for weights, each in zip(self._weights, evaluations, strict=True)]
+
+        name = self._clients.register(message.client, digest, name, prepare)
+        with self._lock:
+            self._samples.setdefault(name, [0] * self.layers)
+        return name
 
     def _read_keys(self, parts: list[bytes]) -> list[Any]:
         if len(parts) != self.layers:
@@ -100,74 +144,89 @@ class Server:
             for stage, part in zip(self._network.stages, parts, strict=True)
         ]
 
-    def forget(self, client: str) -> None:
-        """Free the memory of a client. Its count of samples is lost."""
-        with self._lock:
-            self._clients.pop(_name(client), None)
+    def forget(self, name: str) -> None:
+        """Free the memory of a client; an unknown name changes nothing. The count of samples of a name that the operator gave
+        stays: only `reset` removes it."""
+        entry = self._clients.forget(name)
+        if entry is not None and not entry.named:
+            with self._lock:
+                self._samples.pop(name, None)
 
-    def samples(self, client: str) -> list[int]:
-        """By layer: the number of samples that a client can have asked for, the unused places of its ciphertexts included. Raises `KeyMismatchError` for an unknown client."""
-        with self._lock:
-            return list(self._registered(_name(client)).samples)
+    def reset(self, name: str, samples: Sequence[int] | None = None) -> None:
+        """Set the count of samples of a client: to 0, for example once a day, or by layer to those of an earlier server.
 
-    def layer(self, index: int, query: Message | bytes) -> Message:
+        Counts end with the server. An operator that restarts it stores `samples` before and gives them to the new server.
+
+        Raises `KeyMismatchError` for an unknown name if no samples are given, `ParameterError` unless `samples` has one integer
+        of 0 or more for each layer.
+        """
+        instance(name, str, "the name of a client")
+        with self._lock:
+            if samples is not None:
+                counts = [
+                    integer(count, "a number of samples", 0, 1 << 62) for count in items(samples, "samples", "a list")
+                ]
+                if len(counts) != self.layers:
+                    raise ParameterError(f"samples has {len(counts)} numbers; use {self.layers}, one for each layer")
+                self._samples[name] = counts
+            elif name in self._clients.names:
+                self._counts(name)[:] = [0] * self.layers
+            else:
+                self._counts(name)
+                del self._samples[name]
+
+    def samples(self, name: str) -> list[int]:
+        """By layer: the number of samples that a client can have asked for, the unused places of its ciphertexts included.
+
+        Raises `KeyMismatchError` for an unknown name.
+        """
+        with self._lock:
+            return list(self._counts(instance(name, str, "the name of a client")))
+
+    def _counts(self, name: str) -> list[int]:
+        if name not in self._samples:
+            raise KeyMismatchError(f"client {name} is not registered; send its keys first")
+        return self._samples[name]
+
+    def layer(self, index: int, query: Message | bytes, *, name: str | None = None) -> Message:
         """The encrypted outputs of a linear layer, from 0 on, for encrypted inputs.
+
+        `name` is the authenticated name of the sender. With it, a query under the keys of another client is refused; without it,
+        anybody who knows the label of a key set can use up its samples.
 
         Raises `WireError` for bytes that are not a query, `KeyMismatchError` for a query of another network, layer or key set or
         of an unknown client, `PeerError` if the client has asked for its `max_samples`.
         """
-        index = operator.index(index)
-        if not 0 <= index < self.layers:
-            raise ParameterError(f"layer {index} of {self.layers}; use 0 to {self.layers - 1}")
+        index = integer(index, "the layer", 0, self.layers - 1)
         message = _receive(query, "query", self._digest)
         if message.layer != index:
             raise KeyMismatchError(
                 f"a query of layer {message.layer} for layer {index}; answer it by layer {message.layer}"
             )
-        with self._lock:
-            client = self._registered(message.header.client)
+        client = self._clients.find(message.client, name)
         form = self._network.stages[index].form
         payload = message.open(lambda parts: _read(lambda: form.read_query(parts, message.samples), "a query"))
-        self._count(client, message, -(-message.samples // form.lanes) * form.lanes)
+        self._count(client.name, index, -(-message.samples // form.lanes) * form.lanes)
         answer = self._weights[index].multiply(client.prepared[index], payload)
         return Message(replace(message.header, kind="answer"), answer, form.write)
 
-    def _registered(self, name: bytes) -> _Registered:
-        if name not in self._clients:
-            raise KeyMismatchError(f"client {name.hex()} is not registered; send its keys first")
-        return self._clients[name]
-
-    def _count(self, client: _Registered, message: Message, places: int) -> None:
+    def _count(self, name: str, layer: int, places: int) -> None:
         """Count the places for samples in the ciphertexts, before they are answered: a client can use all of them."""
         with self._lock:
-            count = client.samples[message.layer] + places
+            counts = self._counts(name)
+            count = counts[layer] + places
             if self._max_samples is not None and count > self._max_samples:
                 raise PeerError(
-                    f"client {message.client} asks for sample {count} of layer {message.layer}; the limit is {self._max_samples}"
+                    f"client {name} asks for sample {count} of layer {layer}; the limit is "
+                    f"max_samples={self._max_samples}; wait until the server resets the count"
                 )
-            client.samples[message.layer] = count
+            counts[layer] = count
 
     def __reduce__(self) -> NoReturn:
         raise SecretError("a server holds weights and is not pickled; pickle the PrivateClassifier")
 
     def __repr__(self) -> str:
         return f"<Server of network {self._digest.hex()[:8]}, {self.layers} layers>"
-
-
-def _name(client: str) -> bytes:
-    try:
-        return bytes.fromhex(client)
-    except ValueError as error:
-        raise ParameterError(f"{client!r} is not the name of a client: {error}") from error
-
-
-class _Registered:
-    """A client of a server: the digest of its keys, its prepared weights, its samples by layer."""
-
-    def __init__(self, keys: bytes, prepared: list[Any]) -> None:
-        self.keys = keys
-        self.prepared = prepared
-        self.samples = [0] * len(prepared)
 
 
 class Exchange:
@@ -214,12 +273,26 @@ class Exchange:
 class Client:
     """The owner of inputs, with fresh secret keys: encrypts, decrypts, and computes all steps between linear layers.
 
-    `client_spec` are the bytes of `PrivateClassifier.client_spec` or `Server.client_spec`. Raises `WireError` if they are not a
-    client spec.
+    `client_spec` are the bytes of `PrivateClassifier.client_spec` or `Server.client_spec`. The server chooses the sizes in them,
+    so the client limits their costs: `max_key_bytes` bounds the memory of all keys for the server, 256 MiB by default, and
+    `max_query_bytes` that of one query, 1 GiB by default. `None` is no limit. Neither is exceeded before the error.
+
+    Raises `WireError` if the bytes are not a client spec, `MemoryLimitError` if its keys need more than `max_key_bytes`.
     """
 
-    def __init__(self, client_spec: bytes) -> None:
+    def __init__(
+        self,
+        client_spec: bytes,
+        *,
+        max_key_bytes: int | None = MAX_KEY_BYTES,
+        max_query_bytes: int | None = MAX_QUERY_BYTES,
+    ) -> None:
+        most, self._max_query_bytes = limit(max_key_bytes, "max_key_bytes"), limit(max_query_bytes, "max_query_bytes")
         self._network = spec.from_bytes(client_spec)
+        needed = sum(stage.form.key_bytes for stage in self._network.stages)
+        require_memory(
+            needed, f"the key set of {len(self._network.stages)} layers", most, "max_key_bytes", "a smaller model"
+        )
         self._digest = spec.digest(self._network)
         self._name = secrets.token_bytes(16)
         self._keys = [stage.form.keygen() for stage in self._network.stages]
@@ -228,7 +301,7 @@ class Client:
 
     @property
     def name(self) -> str:
-        """The name of the client at the server, drawn at random."""
+        """The label of the client's keys, drawn at random. It tells key sets apart and authenticates nobody."""
         return self._name.hex()
 
     @property
@@ -260,7 +333,8 @@ class Client:
         """Start a run for 1 to 1024 samples of shape (k, *input_shape), or flattened to (k, n).
 
         Inputs outside of the range of the calibration are clipped and counted. Raises `ParameterError` for another shape, for
-        no or too many samples, NaN and infinity, `DtypeError` unless elements are real numbers.
+        no or too many samples, NaN and infinity, `DtypeError` unless elements are real numbers, `MemoryLimitError` if the query
+        needs more than `max_query_bytes`.
         """
         first, *others = batches(X, self._network.input_shape, "X")
         if others:
@@ -277,6 +351,7 @@ class Client:
         """The exchange of the next layer, whose inputs are the values before its steps."""
         index = len(so_far.layers)
         stage, costs = self._network.stages[index], report.layers[index]
+        self._require_room(index, len(values))
         with costs.step("quantise"):
             inputs, clipped = stage.quantise(values, scale)
         with costs.step("encrypt"):
@@ -286,16 +361,25 @@ class Client:
         so_far = replace(so_far, clipped=(*so_far.clipped, clipped))
         return Exchange(self, Message(header, payload, stage.form.write), inputs, so_far)
 
+    def _require_room(self, index: int, samples: int) -> None:
+        """An error for a query beyond the client's limit, before it is made."""
+        form, most = self._network.stages[index].form, self._max_query_bytes
+        what, remedy = f"a query of layer {index} for {samples} samples", "fewer samples"
+        # The integers have 64 bits each before they are encrypted.
+        needed = max(8 * form.query_entries(samples), form.query_bytes(samples))
+        require_memory(needed, what, most, "max_query_bytes", remedy)
+
     def next(self, exchange: Exchange, answer: Message | bytes) -> Exchange:
         """The exchange of the next layer, from the server's answer to an exchange.
 
         Raises `WireError` for bytes that are not an answer, `KeyMismatchError` for an answer to another client, run, layer or
-        network. The client does not judge the outputs: a server must not learn whether they were plausible.
+        network, `MemoryLimitError` if the next query needs more than `max_query_bytes`. The client does not judge the outputs: a
+        server must not learn whether they were plausible.
         """
         return self._next(exchange, answer, self.report)
 
     def _next(self, exchange: Exchange, answer: Message | bytes, report: Report) -> Exchange:
-        if exchange._client is not self:
+        if instance(exchange, Exchange, "the exchange")._client is not self:
             raise KeyMismatchError("an exchange of another client; each client continues its own")
         index, query = exchange.layer, exchange.query.header
         message = _receive(answer, "answer", self._digest)

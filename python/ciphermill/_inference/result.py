@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ciphermill._checks import instance, items
 from ciphermill._inference.layers import logistic
 from ciphermill._inference.network import Network
 from ciphermill._inference.numbers import Floats, Integers
@@ -66,7 +67,10 @@ class Result:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """The results of several batches as one."""
+        """The results of several batches as one. Raises `ParameterError` for no results."""
+        parts = [instance(part, cls, "a result") for part in items(parts, "the list of results", "a list of results")]
+        if not parts:
+            raise ParameterError("the list of results is empty; use 1 or more")
         layers = zip(*(part.layers for part in parts), strict=True)
         return cls(
             parts[0].network,

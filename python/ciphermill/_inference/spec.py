@@ -7,11 +7,12 @@ import json
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ciphermill._checks import octets, require_size
 from ciphermill._inference.forms import ConvolutionForm, Form, MatrixForm, Problem
 from ciphermill._inference.layers import MAX_SIZE, Geometry, Step, step_from
 from ciphermill._inference.network import LINKS, MAX_SAMPLES, Network, Stage, check_exact, labels
 from ciphermill._inference.numbers import GREATEST, MAX_BITS, MIN_BITS, Floats, Quantiser, reals
-from ciphermill.errors import CiphermillError, DtypeError, WireError
+from ciphermill.errors import CiphermillError, WireError
 
 #: The version of the document.
 VERSION = 1
@@ -39,11 +40,8 @@ def to_bytes(network: Network) -> bytes:
 
 def from_bytes(data: bytes) -> Network:
     """Read a client spec. Raises `WireError` if the bytes are not one."""
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise DtypeError(f"a client spec of type {type(data).__name__}; use bytes")
-    data = bytes(data)
-    if len(data) > MAX_BYTES:
-        raise WireError(f"a client spec of {len(data)} bytes; use at most {MAX_BYTES}")
+    data = octets(data, "the client spec")
+    require_size(data, MAX_BYTES, "the client spec")
     try:
         return _network(_Fields(json.loads(data, parse_constant=_no_constant), "the client spec"))
     except WireError:
@@ -149,7 +147,7 @@ def _quantiser(fields: _Fields, bits: int, size: int) -> Quantiser:
         if array.shape not in ((), (size,)):
             raise WireError(f"the field {name} has {array.size} numbers; use 1 or {size}")
     if not (scale >= 1 / GREATEST / (1 << MAX_BITS)).all():
-        raise WireError("the field input_scale has a number that is not positive")
+        raise WireError("the field input_scale has a number of 0 or less; use numbers above 0")
     return Quantiser(scale, offset, bits)
 
 
@@ -177,7 +175,7 @@ def _stage(fields: _Fields) -> Stage:
     form = forms[fields.choice("form", tuple(forms))]()
     (scale,) = fields.numbers("scale").reshape(-1)
     if not scale > 0:
-        raise WireError("the field scale is not positive")
+        raise WireError("the field scale is 0 or less; use a number above 0")
     dense = fields.flag("dense")
     # One number for each feature, if the layer is dense.
     size = image[0] if dense else 1
@@ -189,7 +187,7 @@ def _network(fields: _Fields) -> Network:
     fields.integer("version", VERSION, VERSION)
     stages = [_stage(_Fields(item, f"layer {i}")) for i, item in enumerate(fields.items("stages", MAX_LAYERS))]
     if not stages:
-        raise WireError("the client spec has no layers")
+        raise WireError(f"the client spec has no layers; use 1 to {MAX_LAYERS}")
     link: Any = fields.choice("link", LINKS)
     return Network(
         fields.sizes("input_shape", range(1, 4)),

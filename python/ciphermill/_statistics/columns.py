@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ciphermill._checks import integer, real
 from ciphermill.errors import DtypeError, ParameterError, RangeError
 
 Ints = npt.NDArray[np.int64]
@@ -41,8 +41,8 @@ def fraction(value: Any, what: str) -> Fraction:
 class Column:
     """The declaration of a column: values from `low` to `high` in steps of `step`, or of 10^-`decimals`.
 
-    Values are rounded to the nearest step; the range is checked after that. Numbers count as they are written: a step of 0.1 is one tenth. `high` has to be a
-    whole number of steps above `low`, and both bounds are at most 2^48 steps from 0.
+    Values are rounded to the nearest step; the range is checked after that. Numbers count as they are written: a step of 0.1 is
+    one tenth. `high` has to be a whole number of steps above `low`, and both bounds are at most 2^48 steps from 0.
 
     Raises `ParameterError` for other declarations.
     """
@@ -65,7 +65,7 @@ class Column:
             raise ParameterError(f"the range is {self.low} to {self.high}; use a lower bound below the upper one")
         if (high - low) % step:
             raise ParameterError(
-                f"the range {self.low} to {self.high} is no whole number of steps of {float(step):g}; move a bound or use "
+                f"the range {self.low} to {self.high} is not a whole number of steps of {float(step):g}; move a bound or use "
                 f"another step"
             )
         if max(abs(low), abs(high)) / step > MAX_STEPS:
@@ -81,9 +81,7 @@ class Column:
         else:
             if self.step != 1.0:
                 raise ParameterError("a column with a step and decimals; use one of both")
-            decimals = operator.index(self.decimals)
-            if not -15 <= decimals <= 15:
-                raise ParameterError(f"{decimals} decimals are not supported; use -15 to 15")
+            decimals = integer(self.decimals, "the number of decimals", -15, 15)
             step = Fraction(10) ** -decimals
         return fraction(self.low, "the lower bound"), fraction(self.high, "the upper bound"), step
 
@@ -104,9 +102,9 @@ class Column:
         return self.steps - self.middle
 
     def value(self, index: Fraction) -> Fraction:
-        """The value of a step, counted from the middle."""
+        """The value of a step, counted from the middle. Raises `ParameterError` unless `index` is a finite number."""
         low, _, step = self.grid
-        return low + step * (self.middle + index)
+        return low + step * (self.middle + fraction(index, "the index of a step"))
 
     def encode(self, values: npt.NDArray[Any], name: str, *, clip: bool) -> tuple[Ints, int]:
         """Values as steps from the middle, and the number of clipped ones.
@@ -189,7 +187,7 @@ def _array(values: Any, what: str) -> npt.NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise ParameterError(f"{what} is not an array: {error}") from error
+        raise ParameterError(f"{what} is not an array: {error}; use values of one length") from error
 
 
 @dataclass(frozen=True)
@@ -240,7 +238,7 @@ class Bins:
 
         Raises `ParameterError` if `edges` are not some of the declared ones.
         """
-        wanted = [float(edge) for edge in edges]
+        wanted = [real(edge, f"an edge of column {name!r}") for edge in edges]
         known = {edge: index for index, edge in enumerate(self.edges)}
         unknown = [edge for edge in wanted if edge not in known]
         if unknown or len(wanted) < 2 or wanted != sorted(set(wanted)):

@@ -7,6 +7,15 @@ from typing import Any
 
 from ciphermill._costs import Costs
 
+#: The limits of the privacy of exact totals.
+CAUTIONS = (
+    "totals are exact and have no noise: they are not differentially private",
+    "two totals whose rows differ by one row reveal that row by their difference: its values, their products, its bins",
+    "two totals whose parties differ by one party reveal the totals of that party by their difference",
+    "a reader of a total who knows all rows but one learns the remaining row",
+    "the number of contributions is stated by the sender of a sum and is not authenticated",
+)
+
 
 @dataclass
 class Report(Costs):
@@ -21,10 +30,16 @@ class Report(Costs):
     #: The numbers of values that were clipped, by column; empty unless clipping was asked for.
     clipped: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def cautions(self) -> list[str]:
+        """The limits of the privacy of exact totals."""
+        return list(CAUTIONS)
+
     def as_dict(self) -> dict[str, Any]:
         """All facts, for JSON."""
         return {
             "learns": self.learns,
+            "cautions": self.cautions,
             "seconds": self.seconds,
             "bytes": self._messages(),
             "clipped": self.clipped,
@@ -34,4 +49,5 @@ class Report(Costs):
         seconds, messages = self._lines(24)
         clipped = [f"{'clipped':<24}{count} values of {name}" for name, count in self.clipped.items()]
         facts = [f"{role} learns: {fact}" for role, facts in self.learns.items() for fact in facts]
-        return "\n".join([*seconds, *messages, *clipped, *facts])
+        cautions = [f"caution: {caution}" for caution in self.cautions]
+        return "\n".join([*seconds, *messages, *clipped, *facts, *cautions])

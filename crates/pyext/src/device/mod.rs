@@ -16,6 +16,7 @@ use ciphermill_middleware::{
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::bytes::Bytes;
 use crate::errors::{Class, Failure};
 use crate::policy::security;
 use crate::run::blocking;
@@ -55,7 +56,10 @@ impl DeviceHandle {
 
 /// Seconds as a duration.
 fn duration(what: &str, seconds: f64) -> Result<Duration, Failure> {
-    Duration::try_from_secs_f64(seconds).map_err(|error| Failure::parameter(format!("{what} {seconds}: {error}")))
+    Duration::try_from_secs_f64(seconds).map_err(|error| {
+        let message = format!("{what} {seconds} is not supported ({error}); use a finite number of seconds from 0 on");
+        Failure::parameter(message)
+    })
 }
 
 #[pymethods]
@@ -129,7 +133,7 @@ impl DeviceHandle {
         &self,
         py: Python<'_>,
         register: &str,
-        data: &[u8],
+        data: Bytes<'_>,
         armed: bool,
         stored: bool,
     ) -> Result<(u64, bool), Failure> {

@@ -5,6 +5,7 @@ use ciphermill_program::{Binding, Bindings, Program};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::bytes::Bytes;
 use crate::errors::{Class, Failure};
 
 /// Names of a text with the registers that they stand for.
@@ -31,8 +32,8 @@ pub(crate) fn assemble<'py>(
 
 /// The text of a program.
 #[pyfunction]
-pub(crate) fn disassemble(program: &[u8]) -> Result<String, Failure> {
-    let program = Program::decode(handlers::instruction_set(), program)
+pub(crate) fn disassemble(program: Bytes<'_>) -> Result<String, Failure> {
+    let program = Program::decode(handlers::instruction_set(), &program)
         .map_err(|error| Failure::new(Class::Wire, error.to_string()))?;
     Ok(ciphermill_program::disassemble_named(handlers::instruction_set(), &program))
 }

@@ -8,7 +8,7 @@ use ciphermill_hmvp::two_party::Response;
 use ciphermill_hmvp::{self as hmvp, CpuEngine, MatrixHandle, Plan, PreparedKeys};
 use pyo3::prelude::*;
 
-use crate::errors::Failure;
+use super::columns::Columns;
 
 /// The agreement between the client and the server of a matrix-vector product.
 #[pyclass(frozen, module = "ciphermill")]
@@ -53,7 +53,9 @@ pub(crate) struct MatVecServer {
 /// A matrix in the form in which it multiplies. `matrix @ vector` is the encrypted product.
 #[pyclass(frozen, module = "ciphermill")]
 pub(crate) struct PreparedMatrix {
-    pub(super) keys: Arc<dyn PreparedKeys>,
+    pub(super) plan: Arc<Plan>,
+    /// The keys of its client, or `None` for a matrix that servers share.
+    pub(super) keys: Option<Arc<dyn PreparedKeys>>,
     pub(super) handle: MatrixHandle,
 }
 
@@ -73,42 +75,4 @@ pub(crate) struct EncryptedProduct {
 #[pyclass(frozen, module = "ciphermill")]
 pub(crate) struct MaskedProduct {
     pub(super) response: Arc<Response>,
-}
-
-/// Objects of one plan and key set: one, or those of the columns of a matrix.
-#[derive(Clone)]
-pub(super) struct Columns<T> {
-    pub(super) plan: Arc<Plan>,
-    pub(super) items: Vec<Arc<T>>,
-    /// Whether the array has a second axis.
-    pub(super) is_matrix: bool,
-}
-
-impl<T> Columns<T> {
-    pub(super) fn one(plan: Arc<Plan>, item: T) -> Self {
-        Self { plan, items: vec![Arc::new(item)], is_matrix: false }
-    }
-
-    pub(super) fn shape<'py>(&self, py: Python<'py>, len: usize) -> PyResult<Bound<'py, PyAny>> {
-        let shape = if self.is_matrix {
-            (len, self.items.len()).into_pyobject(py)?.into_any()
-        } else {
-            (len,).into_pyobject(py)?.into_any()
-        };
-        Ok(shape)
-    }
-
-    pub(super) fn split(&self) -> impl Iterator<Item = Self> + '_ {
-        let one = |item: &Arc<T>| Self { plan: self.plan.clone(), items: vec![item.clone()], is_matrix: false };
-        self.items.iter().map(one)
-    }
-
-    /// The only object.
-    pub(super) fn single(&self, what: &str) -> Result<&T, Failure> {
-        if self.is_matrix {
-            let message = format!("{what} of {} columns cannot be used here; use each of columns()", self.items.len());
-            return Err(Failure::parameter(message));
-        }
-        Ok(&self.items[0])
-    }
 }

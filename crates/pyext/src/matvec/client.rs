@@ -62,6 +62,8 @@ impl MatVecClient {
     }
 
     fn __reduce__(&self) -> Result<(), Failure> {
-        Err(not_pickled("MatVecClient"))
+        let remedy =
+            "write its secret.to_secret_bytes() to a safe place, and make the client again by MatVecPlan.client";
+        Err(not_pickled("MatVecClient", remedy))
     }
 }

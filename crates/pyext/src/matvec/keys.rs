@@ -9,10 +9,11 @@ use pyo3::types::PyBytes;
 
 use super::classes::{BfvPublicKey, BfvSecretKey, EvaluationKeys, MatVecPlan};
 use super::pickle::{Reduced, reduced};
+use crate::bytes::Bytes;
 use crate::errors::Failure;
 use crate::policy::security;
 use crate::run::run;
-use crate::secrets::not_pickled;
+use crate::secrets::{WRITE_BYTES, not_pickled};
 
 /// Estimated microseconds of reading and checking a key's bytes, per byte.
 const READ_US: f64 = 0.01;
@@ -26,8 +27,8 @@ impl BfvSecretKey {
 
     #[staticmethod]
     #[pyo3(signature = (data, *, insecure=false))]
-    fn from_secret_bytes(data: &[u8], insecure: bool) -> Result<Self, Failure> {
-        let key = SecretKey::from_secret_key_bytes(data, security(insecure).bfv(), Isa::current())?;
+    fn from_secret_bytes(data: Bytes<'_>, insecure: bool) -> Result<Self, Failure> {
+        let key = SecretKey::from_secret_key_bytes(&data, security(insecure).bfv(), Isa::current())?;
         Ok(Self { key: Arc::new(key) })
     }
 
@@ -42,7 +43,7 @@ impl BfvSecretKey {
     }
 
     fn __reduce__(&self) -> Result<(), Failure> {
-        Err(not_pickled("BfvSecretKey"))
+        Err(not_pickled("BfvSecretKey", WRITE_BYTES))
     }
 }
 
@@ -53,8 +54,8 @@ impl BfvPublicKey {
     }
 
     #[staticmethod]
-    fn from_bytes(plan: &MatVecPlan, data: &[u8]) -> Result<Self, Failure> {
-        let key = PublicKey::from_bytes(plan.plan.context(), data)?;
+    fn from_bytes(plan: &MatVecPlan, data: Bytes<'_>) -> Result<Self, Failure> {
+        let key = PublicKey::from_bytes(plan.plan.context(), &data)?;
         Ok(Self { key: Arc::new(key), plan: plan.plan.clone() })
     }
 
@@ -80,7 +81,7 @@ impl EvaluationKeys {
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, plan: &MatVecPlan, data: &[u8]) -> Result<Self, Failure> {
+    fn from_bytes(py: Python<'_>, plan: &MatVecPlan, data: Bytes<'_>) -> Result<Self, Failure> {
         let (plan, data) = (plan.plan.clone(), data.to_vec());
         let keys = run(py, READ_US * data.len() as f64, {
             let plan = plan.clone();

@@ -2,6 +2,7 @@
 
 mod classes;
 mod client;
+mod columns;
 mod keys;
 mod pickle;
 mod plan;

@@ -1,7 +1,7 @@
 //! The state that pickle stores of an object of a plan.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::PyBytes;
 
 /// What pickle stores of an object of a plan: a function, the class, and the bytes of the plan and of the object.
 pub(super) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyBytes>, Bound<'py, PyBytes>));
@@ -19,7 +19,7 @@ pub(super) fn reduced<'py>(
 /// What pickle stores of several columns: the class's `stack` and the columns.
 pub(super) fn stack_reduced<'py>(
     object: &Bound<'py, PyAny>,
-    columns: Bound<'py, PyList>,
+    columns: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let stack = object.get_type().getattr("stack")?;
     Ok((stack, (columns,)).into_pyobject(object.py())?.into_any())

@@ -8,14 +8,14 @@ use ciphermill_client::hmvp::KeySet;
 use ciphermill_hmvp::{CpuEngine, Encryption, HmvpEngine, Plan, Request, Strategy};
 use ciphermill_math::Isa;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
 
 use super::classes::{
-    BfvPublicKey, BfvSecretKey, EncryptedVector, EvaluationKeys, MatVecClient, MatVecPlan, MatVecServer,
+    BfvPublicKey, BfvSecretKey, EncryptedVector, EvaluationKeys, MatVecClient, MatVecPlan, MatVecServer, PreparedMatrix,
 };
-use super::two_party;
+use super::{server, two_party};
 use crate::arrays::Integers;
+use crate::bytes::Bytes;
 use crate::errors::Failure;
 use crate::json;
 use crate::policy;
@@ -67,11 +67,8 @@ impl MatVecPlan {
 
     /// The costs of the plan and the reasons for its choices.
     fn explain<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>, Failure> {
-        static EXPLANATION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let plan = self.plan.clone();
-        let explanation = run(py, f64::INFINITY, move |_| Ok(plan.explain()))?;
-        let fields = json::to_python(py, &explanation)?;
-        Ok(EXPLANATION.import(py, "ciphermill._plans", "Explanation")?.call1((fields, explanation.to_string()))?)
+        json::explanation(py, &run(py, f64::INFINITY, move |_| Ok(plan.explain()))?)
     }
 
     /// The shape (m, n) of the matrix.
@@ -138,6 +135,18 @@ impl MatVecPlan {
         Ok(MatVecServer { engine, keys })
     }
 
+    /// Prepares a matrix without the keys of a client; `PreparedMatrix.for_server` shares it.
+    #[pyo3(signature = (matrix, *, memory=None))]
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        matrix: &Bound<'_, PyAny>,
+        memory: Option<u64>,
+    ) -> Result<PreparedMatrix, Failure> {
+        let handle = server::prepare(py, &self.plan, CpuEngine::new(), matrix, memory)?;
+        Ok(PreparedMatrix { plan: self.plan.clone(), keys: None, handle })
+    }
+
     /// Encrypts under a public key. The plan needs `encryption="public"`.
     fn encrypt(
         &self,
@@ -160,7 +169,7 @@ impl MatVecPlan {
 
     #[staticmethod]
     #[pyo3(signature = (data, *, insecure=false))]
-    fn from_bytes(py: Python<'_>, data: &[u8], insecure: bool) -> Result<Self, Failure> {
+    fn from_bytes(py: Python<'_>, data: Bytes<'_>, insecure: bool) -> Result<Self, Failure> {
         let (data, policy) = (data.to_vec(), policy::security(insecure).bfv());
         let plan = run(py, f64::INFINITY, move |_| Ok(Plan::from_bytes(&data, policy, Isa::current())?))?;
         Ok(Self { plan: Arc::new(plan) })

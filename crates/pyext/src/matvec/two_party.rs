@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ciphermill_hmvp::two_party::{self, Assessment, Guarantee, MaskOptions, Response};
 use ciphermill_hmvp::{EncryptedProduct as Product, Plan};
 use ciphermill_lattice::Csprng;
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
@@ -13,7 +13,9 @@ use zeroize::Zeroizing;
 use super::VECTOR_US;
 use super::classes::{BfvPublicKey, MaskedProduct, MatVecPlan};
 use super::pickle::{Reduced, reduced};
-use crate::errors::Failure;
+use crate::arrays::{self, Integers};
+use crate::bytes::Bytes;
+use crate::errors::{Class, Failure};
 use crate::run::run;
 
 #[pymethods]
@@ -23,8 +25,8 @@ impl MaskedProduct {
     }
 
     #[staticmethod]
-    fn from_bytes(plan: &MatVecPlan, data: &[u8]) -> Result<Self, Failure> {
-        Ok(Self { response: Arc::new(Response::from_bytes(&plan.plan, data)?) })
+    fn from_bytes(plan: &MatVecPlan, data: Bytes<'_>) -> Result<Self, Failure> {
+        Ok(Self { response: Arc::new(Response::from_bytes(&plan.plan, &data)?) })
     }
 
     /// Bytes as sent.
@@ -78,10 +80,24 @@ pub(super) fn assess(plan: &Plan) -> Result<(f64, String, Option<f64>), Failure>
 #[pyfunction]
 pub(crate) fn reconstruct<'py>(
     py: Python<'py>,
-    first: PyReadonlyArray1<'_, u64>,
-    second: PyReadonlyArray1<'_, u64>,
+    first: &Bound<'py, PyAny>,
+    second: &Bound<'py, PyAny>,
     modulus: u64,
 ) -> Result<Bound<'py, PyAny>, Failure> {
-    let [first, second] = [first, second].map(|share| Zeroizing::new(share.as_array().to_vec()));
-    Ok(crate::arrays::vector(py, two_party::reconstruct([&first, &second], modulus)?))
+    let (first, second) = (share(first, "the first share")?, share(second, "the second share")?);
+    Ok(arrays::vector(py, two_party::reconstruct([&first, &second], modulus)?))
+}
+
+/// The residues of a share. Valid ones are below 2^62.
+fn share(values: &Bound<'_, PyAny>, what: &str) -> Result<Zeroizing<Vec<u64>>, Failure> {
+    let values = Integers::new(values, what)?;
+    if values.shape().len() != 1 {
+        let given = arrays::shape(values.shape());
+        return Err(Failure::parameter(format!("{what} has the shape {given}; use one axis")));
+    }
+    let residue = |&value: &i64| {
+        let message = || format!("{what} has the entry {value}; use residues from 0 on");
+        u64::try_from(value).map_err(|_| Failure::new(Class::Range, message()))
+    };
+    Ok(Zeroizing::new(values.to_vec().iter().map(residue).collect::<Result<_, _>>()?))
 }

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use ciphermill_bfv::{PublicKey, SecretKey};
 use ciphermill_hmvp::{self as hmvp, HmvpError, Plan};
-use ciphermill_lattice::{Csprng, KeyTag};
+use ciphermill_lattice::Csprng;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use zeroize::Zeroizing;
 
-use super::classes::{BfvPublicKey, Columns, EncryptedProduct, EncryptedVector, MaskedProduct, MatVecPlan};
-use super::pickle::{Reduced, reduced, stack_reduced};
+use super::classes::{BfvPublicKey, EncryptedProduct, EncryptedVector, MaskedProduct, MatVecPlan};
+use super::columns::Columns;
 use super::{VECTOR_US, two_party};
 use crate::arrays::{self, Integers};
-use crate::errors::{Class, Failure};
+use crate::bytes::Bytes;
+use crate::errors::Failure;
 use crate::run::run;
 
 /// The entries of a vector, which are erased after use.
@@ -29,8 +30,9 @@ fn vectors(plan: &Plan, values: &Integers) -> Result<(Vec<Secrets>, bool), Failu
             Ok(((0..columns).map(|column| values.column(column)).collect(), true))
         }
         ref given => {
+            let given = arrays::shape(given);
             let message =
-                format!("a vector of shape {given:?} does not fit the plan; use ({n},), or ({n}, k) for k vectors");
+                format!("a vector of shape {given} does not fit the plan; use ({n},), or ({n}, k) for k vectors");
             Err(Failure::parameter(message))
         }
     }
@@ -90,7 +92,7 @@ impl EncryptedVector {
 
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.columns.shape(py, self.columns.plan.request().cols)
+        self.columns.shape(py)
     }
 
     #[getter]
@@ -100,34 +102,20 @@ impl EncryptedVector {
 
     #[getter]
     fn tag(&self) -> String {
-        self.columns.items[0].tag().to_string()
+        self.columns.tag().to_string()
     }
 
     /// The vector plus plain integers. The plan must be unsplit; the sum must fit the plan as an entry does.
     fn add_plain(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> Result<Self, Failure> {
         let values = Integers::new(values, "the array")?;
-        let (plan, vector) = (self.columns.plan.clone(), self.columns.single("an encrypted array")?.clone());
-        let n = plan.request().cols;
+        let (n, vector) = (self.columns.plan.request().cols, self.columns.single()?.clone());
         if values.shape() != [n] {
-            let message = format!("an array of shape {:?} does not fit the plan; use ({n},)", values.shape());
+            let given = arrays::shape(values.shape());
+            let message = format!("an array of shape {given} does not fit the plan; use ({n},)");
             return Err(Failure::parameter(message));
         }
-        let (min, max) = (-1i64 << (plan.request().vector_bits - 1), (1i64 << (plan.request().vector_bits - 1)) - 1);
         let values = values.to_vec();
-        if let Some(value) = values.iter().find(|value| !(min..=max).contains(*value)) {
-            return Err(Failure::new(Class::Range, format!("the array has the entry {value}; use {min} to {max}")));
-        }
-        let sum = run(py, VECTOR_US, move |_| {
-            let t = plan.context().t();
-            // Below t, as the plan holds products of such integers.
-            let residues: Zeroizing<Vec<u64>> = Zeroizing::new(
-                values
-                    .iter()
-                    .map(|&value| if value < 0 { t.wrapping_add_signed(value) } else { value as u64 })
-                    .collect(),
-            );
-            Ok(hmvp::two_party::add_share(&vector, &residues)?)
-        })?;
+        let sum = run(py, VECTOR_US, move |_| Ok(hmvp::two_party::add_plain(&vector, &values)?))?;
         Ok(Self { columns: Columns::one(self.columns.plan.clone(), sum) })
     }
 
@@ -139,32 +127,24 @@ impl EncryptedVector {
     /// The vectors of a list as one array of shape (n, k).
     #[staticmethod]
     fn stack(vectors: Vec<PyRef<'_, Self>>) -> Result<Self, Failure> {
-        let columns: Vec<_> = vectors.iter().map(|vector| &vector.columns).collect();
-        Ok(Self { columns: stacked(&columns)? })
+        Ok(Self { columns: Columns::stacked(vectors.iter().map(|vector| &vector.columns))? })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>, Failure> {
-        Ok(PyBytes::new(py, &self.columns.single("an encrypted array")?.to_bytes()))
+        self.columns.to_bytes(py)
     }
 
     #[staticmethod]
-    fn from_bytes(plan: &MatVecPlan, data: &[u8]) -> Result<Self, Failure> {
-        let vector = hmvp::EncryptedVector::from_bytes(&plan.plan, data)?;
-        Ok(Self { columns: Columns::one(plan.plan.clone(), vector) })
+    fn from_bytes(plan: &MatVecPlan, data: Bytes<'_>) -> Result<Self, Failure> {
+        Ok(Self { columns: Columns::from_bytes(&plan.plan, &data)? })
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("<EncryptedVector of shape {}, key set {}>", self.shape(py)?.repr()?, self.tag()))
+        self.columns.described(py, "EncryptedVector")
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let (py, columns) = (slf.py(), &slf.get().columns);
-        if columns.is_matrix {
-            return stack_reduced(slf.as_any(), slf.get().columns(py)?);
-        }
-        let bytes = PyBytes::new(py, &columns.items[0].to_bytes());
-        let one: Reduced<'py> = reduced(slf.as_any(), &columns.plan, bytes)?;
-        Ok(one.into_pyobject(py)?.into_any())
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>, Failure> {
+        slf.get().columns.reduced(slf.as_any())
     }
 }
 
@@ -197,7 +177,7 @@ impl EncryptedProduct {
 
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.columns.shape(py, self.columns.plan.request().rows)
+        self.columns.shape(py)
     }
 
     #[getter]
@@ -207,7 +187,7 @@ impl EncryptedProduct {
 
     #[getter]
     fn tag(&self) -> String {
-        self.columns.items[0].tag().to_string()
+        self.columns.tag().to_string()
     }
 
     /// Masks the product for the owner of the vector, whose public key is given. Returns the masked product and the share of
@@ -217,8 +197,7 @@ impl EncryptedProduct {
         py: Python<'py>,
         public: &BfvPublicKey,
     ) -> Result<(MaskedProduct, Bound<'py, PyArray1<u64>>), Failure> {
-        self.columns.single("an encrypted product")?;
-        two_party::mask(py, &self.columns.items[0], public)
+        two_party::mask(py, self.columns.single()?, public)
     }
 
     /// The products, one by one.
@@ -229,80 +208,23 @@ impl EncryptedProduct {
     /// The products of a list as one array of shape (m, k).
     #[staticmethod]
     fn stack(products: Vec<PyRef<'_, Self>>) -> Result<Self, Failure> {
-        let columns: Vec<_> = products.iter().map(|product| &product.columns).collect();
-        Ok(Self { columns: stacked(&columns)? })
+        Ok(Self { columns: Columns::stacked(products.iter().map(|product| &product.columns))? })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>, Failure> {
-        Ok(PyBytes::new(py, &self.columns.single("an encrypted product")?.to_bytes()))
+        self.columns.to_bytes(py)
     }
 
     #[staticmethod]
-    fn from_bytes(plan: &MatVecPlan, data: &[u8]) -> Result<Self, Failure> {
-        let product = hmvp::EncryptedProduct::from_bytes(&plan.plan, data)?;
-        Ok(Self { columns: Columns::one(plan.plan.clone(), product) })
+    fn from_bytes(plan: &MatVecPlan, data: Bytes<'_>) -> Result<Self, Failure> {
+        Ok(Self { columns: Columns::from_bytes(&plan.plan, &data)? })
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("<EncryptedProduct of shape {}, key set {}>", self.shape(py)?.repr()?, self.tag()))
+        self.columns.described(py, "EncryptedProduct")
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let (py, columns) = (slf.py(), &slf.get().columns);
-        if columns.is_matrix {
-            return stack_reduced(slf.as_any(), slf.get().columns(py)?);
-        }
-        let bytes = PyBytes::new(py, &columns.items[0].to_bytes());
-        let one: Reduced<'py> = reduced(slf.as_any(), &columns.plan, bytes)?;
-        Ok(one.into_pyobject(py)?.into_any())
-    }
-}
-
-/// The objects of all of `parts`, which must be of one plan and key set.
-fn stacked<T: OfPlan>(parts: &[&Columns<T>]) -> Result<Columns<T>, Failure> {
-    let items: Vec<Arc<T>> = parts.iter().flat_map(|part| part.items.iter().cloned()).collect();
-    let (Some(first), Some(head)) = (parts.first(), items.first()) else {
-        return Err(Failure::parameter("there is nothing to stack; give at least one vector"));
-    };
-    for item in &items[1..] {
-        item.require_same(head)?;
-    }
-    Ok(Columns { plan: first.plan.clone(), items, is_matrix: true })
-}
-
-trait OfPlan {
-    fn plan(&self) -> &Arc<Plan>;
-    fn tag(&self) -> KeyTag;
-
-    fn require_same(&self, first: &Self) -> Result<(), Failure> {
-        let (plan, of_first) = (self.plan(), first.plan());
-        if !Arc::ptr_eq(plan, of_first) && plan.to_bytes() != of_first.to_bytes() {
-            return Err(Failure::new(Class::KeyMismatch, "the columns are of different plans; use those of one plan"));
-        }
-        if self.tag() == first.tag() {
-            return Ok(());
-        }
-        let message = format!("the columns are of the key sets {} and {}; use those of one", first.tag(), self.tag());
-        Err(Failure::new(Class::KeyMismatch, message))
-    }
-}
-
-impl OfPlan for hmvp::EncryptedVector {
-    fn plan(&self) -> &Arc<Plan> {
-        self.plan()
-    }
-
-    fn tag(&self) -> KeyTag {
-        self.tag()
-    }
-}
-
-impl OfPlan for hmvp::EncryptedProduct {
-    fn plan(&self) -> &Arc<Plan> {
-        self.plan()
-    }
-
-    fn tag(&self) -> KeyTag {
-        self.tag()
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>, Failure> {
+        slf.get().columns.reduced(slf.as_any())
     }
 }

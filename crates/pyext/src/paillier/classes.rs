@@ -14,6 +14,13 @@ pub(crate) struct PaillierPublicKey {
     pub(super) insecure: bool,
 }
 
+impl PaillierPublicKey {
+    /// The key of an object, which was admitted by the policy of its size.
+    pub(super) fn of(key: &PublicKey) -> Self {
+        Self { key: key.clone(), insecure: key.bits().is_insecure() }
+    }
+}
+
 /// A secret key. It is neither printed nor pickled; only `to_secret_bytes` writes it.
 #[pyclass(frozen, module = "ciphermill._native")]
 pub(crate) struct PaillierSecretKey {

@@ -17,9 +17,10 @@ use super::classes::{
 };
 use super::{CHUNK, blinding, estimate, policy, us};
 use crate::arrays::Integers;
+use crate::bytes::Bytes;
 use crate::errors::Failure;
 use crate::run::run;
-use crate::secrets::not_pickled;
+use crate::secrets::{WRITE_BYTES, not_pickled};
 
 #[pymethods]
 impl PaillierPublicKey {
@@ -32,8 +33,8 @@ impl PaillierPublicKey {
 
     #[staticmethod]
     #[pyo3(signature = (data, *, insecure=false))]
-    fn from_bytes(data: &[u8], insecure: bool) -> Result<Self, Failure> {
-        Ok(Self { key: PublicKey::from_bytes(data, policy(insecure))?, insecure })
+    fn from_bytes(data: Bytes<'_>, insecure: bool) -> Result<Self, Failure> {
+        Ok(Self { key: PublicKey::from_bytes(&data, policy(insecure))?, insecure })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -135,7 +136,7 @@ impl PaillierSecretKey {
 
     #[staticmethod]
     #[pyo3(signature = (data, *, insecure=false))]
-    fn from_secret_bytes(py: Python<'_>, data: &[u8], insecure: bool) -> Result<Self, Failure> {
+    fn from_secret_bytes(py: Python<'_>, data: Bytes<'_>, insecure: bool) -> Result<Self, Failure> {
         let data = zeroize::Zeroizing::new(data.to_vec());
         let key = run(py, f64::INFINITY, move |_| Ok(SecretKey::from_secret_key_bytes(&data, policy(insecure))?))?;
         Ok(Self { key: Arc::new(key), insecure })
@@ -217,7 +218,7 @@ impl PaillierSecretKey {
     }
 
     fn __reduce__(&self) -> Result<(), Failure> {
-        Err(not_pickled("PaillierSecretKey"))
+        Err(not_pickled("PaillierSecretKey", WRITE_BYTES))
     }
 }
 

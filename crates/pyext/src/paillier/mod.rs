@@ -10,6 +10,7 @@ mod vector;
 
 use ciphermill_paillier::{Blinding, PublicKey, SizePolicy};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::arrays::Integers;
 use crate::errors::Failure;
@@ -44,6 +45,16 @@ fn policy(insecure: bool) -> SizePolicy {
 fn places_of(places: &Bound<'_, PyAny>) -> Result<Vec<usize>, Failure> {
     let places = Integers::new(places, "the places")?.to_vec();
     Ok(places.iter().map(|&place| usize::try_from(place).unwrap_or(usize::MAX)).collect())
+}
+
+/// What pickle stores of an object of a key: the class's `from_bytes`, the key and the bytes.
+fn reduced<'py>(
+    object: &Bound<'py, PyAny>,
+    key: PaillierPublicKey,
+    bytes: Bound<'py, PyBytes>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let load = object.get_type().getattr("from_bytes")?;
+    (load, (key, bytes)).into_pyobject(object.py())
 }
 
 fn blinding(key: &PublicKey, strict: bool) -> Blinding {

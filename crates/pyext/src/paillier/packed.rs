@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use super::classes::{PaillierPacked, PaillierPacking, PaillierPublicKey};
-use super::{blinding, estimate, us};
+use super::{blinding, estimate, reduced, us};
 use crate::arrays::Integers;
+use crate::bytes::Bytes;
 use crate::errors::Failure;
 use crate::run::run;
 
@@ -71,8 +72,8 @@ impl PaillierPacked {
 #[pymethods]
 impl PaillierPacked {
     #[staticmethod]
-    fn from_bytes(key: &PaillierPublicKey, data: &[u8]) -> Result<Self, Failure> {
-        Ok(Self { packed: Arc::new(PackedCiphertextVector::from_bytes(&key.key, data)?) })
+    fn from_bytes(key: &PaillierPublicKey, data: Bytes<'_>) -> Result<Self, Failure> {
+        Ok(Self { packed: Arc::new(PackedCiphertextVector::from_bytes(&key.key, &data)?) })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>, Failure> {
@@ -81,9 +82,7 @@ impl PaillierPacked {
 
     #[getter]
     fn key(&self) -> PaillierPublicKey {
-        let key = self.packed.key().clone();
-        let insecure = key.bits().is_insecure();
-        PaillierPublicKey { key, insecure }
+        PaillierPublicKey::of(self.packed.key())
     }
 
     #[getter]
@@ -140,9 +139,7 @@ impl PaillierPacked {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let (py, this) = (slf.py(), slf.get());
-        let load = slf.get_type().getattr("from_bytes")?;
-        let arguments = (this.key().into_pyobject(py)?, this.to_bytes(py)?);
-        (load, arguments).into_pyobject(py)
+        let this = slf.get();
+        reduced(slf.as_any(), this.key(), this.to_bytes(slf.py())?)
     }
 }

@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use super::classes::{PaillierPlain, PaillierPublicKey, PaillierVector};
-use super::{blinding, estimate, places_of, us};
-use crate::arrays::Integers;
+use super::{blinding, estimate, places_of, reduced, us};
+use crate::arrays::{self, Integers};
+use crate::bytes::Bytes;
 use crate::errors::Failure;
 use crate::run::run;
 
@@ -47,8 +48,8 @@ impl PaillierVector {
     }
 
     #[staticmethod]
-    fn from_bytes(key: &PaillierPublicKey, data: &[u8]) -> Result<Self, Failure> {
-        Ok(Self { vector: Arc::new(FixedPointVector::from_bytes(&key.key, data)?) })
+    fn from_bytes(key: &PaillierPublicKey, data: Bytes<'_>) -> Result<Self, Failure> {
+        Ok(Self { vector: Arc::new(FixedPointVector::from_bytes(&key.key, &data)?) })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>, Failure> {
@@ -57,9 +58,7 @@ impl PaillierVector {
 
     #[getter]
     fn key(&self) -> PaillierPublicKey {
-        let key = self.vector.key().clone();
-        let insecure = key.bits().is_insecure();
-        PaillierPublicKey { key, insecure }
+        PaillierPublicKey::of(self.vector.key())
     }
 
     #[getter]
@@ -134,7 +133,8 @@ impl PaillierVector {
     fn matrix_product(&self, py: Python<'_>, weights: &Bound<'_, PyAny>, fraction_bits: u32) -> Result<Self, Failure> {
         let weights = Integers::new(weights, "the matrix")?;
         let [rows, columns] = *weights.shape() else {
-            return Err(Failure::parameter("the weights are not a matrix"));
+            let given = arrays::shape(weights.shape());
+            return Err(Failure::parameter(format!("weights of shape {given} are not a matrix; use two axes")));
         };
         if columns != self.vector.len() {
             return Err(PaillierError::Length { left: self.vector.len(), right: columns }.into());
@@ -157,9 +157,7 @@ impl PaillierVector {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let (py, this) = (slf.py(), slf.get());
-        let load = slf.get_type().getattr("from_bytes")?;
-        let arguments = (this.key().into_pyobject(py)?, this.to_bytes(py)?);
-        (load, arguments).into_pyobject(py)
+        let this = slf.get();
+        reduced(slf.as_any(), this.key(), this.to_bytes(slf.py())?)
     }
 }

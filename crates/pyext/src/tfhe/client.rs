@@ -13,9 +13,10 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use super::words::TfheWord;
 use super::{INTEGER_US, TfheCiphertexts, policy};
 use crate::arrays::{self, Integers};
+use crate::bytes::{Bytes, BytesList};
 use crate::errors::{Class, Failure};
 use crate::run::run;
-use crate::secrets::not_pickled;
+use crate::secrets::{WRITE_BYTES, not_pickled};
 
 /// The recommended parameter sets for messages of 1, 2, … bits.
 #[pyfunction]
@@ -43,8 +44,8 @@ impl TfheClientKey {
 
     #[staticmethod]
     #[pyo3(signature = (data, *, insecure=false))]
-    fn from_secret_bytes(data: &[u8], insecure: bool) -> Result<Self, Failure> {
-        Ok(Self { key: Arc::new(ClientKey::from_secret_key_bytes(data, policy(insecure))?), insecure })
+    fn from_secret_bytes(data: Bytes<'_>, insecure: bool) -> Result<Self, Failure> {
+        Ok(Self { key: Arc::new(ClientKey::from_secret_key_bytes(&data, policy(insecure))?), insecure })
     }
 
     /// The keys in clear, as `ciphermill tfhe keygen` writes them.
@@ -156,7 +157,7 @@ impl TfheClientKey {
     }
 
     fn __reduce__(&self) -> Result<(), Failure> {
-        Err(not_pickled("TfheClientKey"))
+        Err(not_pickled("TfheClientKey", WRITE_BYTES))
     }
 }
 
@@ -192,9 +193,9 @@ impl TfheEvaluationKeys {
 
     #[staticmethod]
     #[pyo3(signature = (parts, *, insecure=false))]
-    fn from_parts(parts: Vec<Vec<u8>>, insecure: bool) -> Result<Self, Failure> {
+    fn from_parts(parts: BytesList<'_>, insecure: bool) -> Result<Self, Failure> {
         let count = parts.len();
-        let mut parts = parts.into_iter();
+        let mut parts = parts.iter().map(|part| part.to_vec());
         let (Some(bootstrapping), Some(keyswitching), conversion, None) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {

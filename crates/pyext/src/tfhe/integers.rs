@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::arrays::Integers;
+use crate::bytes::BytesList;
 use crate::errors::{Class, Failure};
 
 /// Encrypted integers, or bits for gates.
@@ -26,12 +27,23 @@ impl TfheCiphertexts {
         F: FnMut(&Ciphertext, &Ciphertext) -> Result<Ciphertext, Failure>,
     {
         if self.items.len() != other.items.len() {
-            let message = format!("{} elements cannot be paired with {}", self.items.len(), other.items.len());
+            let message = unpaired("elements", self.items.len(), other.items.len());
             return Err(Failure::parameter(message));
         }
         let items = self.items.iter().zip(&*other.items).map(|(left, right)| combine(left, right));
         Ok(Self::new(items.collect::<Result<_, _>>()?))
     }
+}
+
+/// The message for arrays of different lengths.
+pub(super) fn unpaired(what: &str, left: usize, right: usize) -> String {
+    format!("{left} {what} cannot be paired with {right}; use arrays of one length")
+}
+
+/// The message for a place beyond an array.
+fn outside(place: i64, len: usize) -> String {
+    let remedy = len.checked_sub(1).map_or("use an array with elements".to_owned(), |last| format!("use 0 to {last}"));
+    format!("place {place} is outside of an array of {len} elements; {remedy}")
 }
 
 /// The range and the variance that a ciphertext states.
@@ -68,7 +80,7 @@ impl TfheCiphertexts {
         let places = Integers::new(places, "the places")?.to_vec();
         let at = |&place: &i64| {
             let item = usize::try_from(place).ok().and_then(|place| self.items.get(place));
-            item.cloned().ok_or_else(|| Failure::parameter(format!("place {place} of {}", self.items.len())))
+            item.cloned().ok_or_else(|| Failure::parameter(outside(place, self.items.len())))
         };
         Ok(Self::new(places.iter().map(at).collect::<Result<_, _>>()?))
     }
@@ -100,7 +112,7 @@ impl TfheCiphertexts {
     fn scale(&self, factors: &Bound<'_, PyAny>) -> Result<Self, Failure> {
         let factors = Integers::new(factors, "the factors")?.to_vec();
         if factors.len() != self.items.len() {
-            let message = format!("{} elements cannot be paired with {}", self.items.len(), factors.len());
+            let message = unpaired("elements", self.items.len(), factors.len());
             return Err(Failure::parameter(message));
         }
         let scaled = |(item, &factor): (&Ciphertext, &i64)| {
@@ -122,7 +134,7 @@ impl TfheCiphertexts {
     }
 
     #[staticmethod]
-    fn from_bytes(elements: Vec<Vec<u8>>) -> Result<Self, Failure> {
+    fn from_bytes(elements: BytesList<'_>) -> Result<Self, Failure> {
         let items = elements.iter().map(|bytes| Ciphertext::from_bytes(bytes)).collect::<Result<_, _>>()?;
         Ok(Self::new(items))
     }

@@ -8,7 +8,7 @@ use ciphermill_tfhe::{
 use pyo3::prelude::*;
 
 use super::client::require_probable;
-use super::integers::stated;
+use super::integers::{stated, unpaired};
 use super::words::{TfheWord, TfheWordTable};
 use super::{TfheCiphertexts, TfheEvaluationKeys, TfheTable, policy};
 use crate::errors::{Class, Failure};
@@ -97,7 +97,7 @@ impl TfheServer {
     ) -> Result<TfheCiphertexts, Failure> {
         let gate = gate(name)?;
         if left.items.len() != right.items.len() {
-            let message = format!("{} bits cannot be paired with {}", left.items.len(), right.items.len());
+            let message = unpaired("bits", left.items.len(), right.items.len());
             return Err(Failure::parameter(message));
         }
         let (key, left, right) = (self.key.clone(), left.items.clone(), right.items.clone());

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::arrays::Integers;
+use crate::bytes::Bytes;
 use crate::errors::{Class, Failure};
 
 /// An encrypted word: digits of two bits.
@@ -39,8 +40,8 @@ impl TfheWord {
     }
 
     #[staticmethod]
-    fn from_bytes(data: &[u8]) -> Result<Self, Failure> {
-        Ok(Self::new(Word::from_bytes(data)?))
+    fn from_bytes(data: Bytes<'_>) -> Result<Self, Failure> {
+        Ok(Self::new(Word::from_bytes(&data)?))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
