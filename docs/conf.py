@@ -70,6 +70,7 @@ SUBPAGES = {
         "pickle",
         "bits",
         "vectors",
+        "connection",
         "mask",
         "threads",
         "errors",

@@ -4,6 +4,7 @@
 #   docs.sh test      builds it, runs the snippets of all pages and the notebooks, and opens the site in headless Chromium
 #   docs.sh test --without-browser   the same without Chromium
 #   docs.sh pictures  runs the snippets and writes their pictures into the folders `pictures` of their pages
+#   docs.sh notebooks runs the notebooks with a wheel of the profile `release`, and stores their outputs in them
 # Nothing is compiled if the extension module is in target/python (python.sh stage); it is staged otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,7 +36,10 @@ snippets() {
 }
 
 notebooks() {
-    "$python" -m pytest -q --tb=short -p no:cacheprovider --nbmake notebooks
+    local result=0
+    "$python" scripts/notebooks.py --check || result=1
+    "$python" -m pytest -q --tb=short -p no:cacheprovider --nbmake notebooks || result=1
+    return $result
 }
 
 case "${1:-} ${2:-}" in
@@ -50,6 +54,7 @@ case "${1:-} ${2:-}" in
         # Most of the time, each of the two keeps one core busy.
         build &
         snippets || failed=1
+        notebooks || failed=1
         if wait $!; then
             checks=docs/_tests
             [ -z "${2:-}" ] || checks=docs/_tests/test_reference.py
@@ -64,8 +69,15 @@ case "${1:-} ${2:-}" in
         package
         CIPHERMILL_WRITE_PICTURES=1 snippets
         ;;
+    "notebooks ")
+        scripts/setup.sh site
+        wheel=$(scripts/python.sh build)
+        rm -rf "$site/release"
+        "$python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$site/release" "$wheel"
+        PYTHONPATH=$site/release PYTHONDONTWRITEBYTECODE=1 "$python" scripts/notebooks.py
+        ;;
     *)
-        echo "usage: docs.sh build|test [--without-browser]|pictures" >&2
+        echo "usage: docs.sh build|test [--without-browser]|pictures|notebooks" >&2
         exit 2
         ;;
 esac

@@ -4,12 +4,14 @@
     python scripts/prose.py PATH…       # only texts below these paths
     python scripts/prose.py --count     # a table of counts, no places
 
-A page (`*.md`) is one text; so are the doc comments and messages of a crate, and the comments of a hardware unit. A
-message is a string literal of `#[error(…)]`, or any other of four words or more outside of tests. Limits:
+A page (`*.md`) is one text, and so are the Markdown cells of a notebook, the doc comments and messages of a crate, and the
+comments of a hardware unit. A message is a string literal of `#[error(…)]`, or any other of four words or more outside of tests. Limits:
 free relative clauses ("what is stored", "those that are listed") 0.5 per 1,000 words of a text; none of the phrases below;
-no sentence over 40 words; in pages no prose line over 100 columns and no empty header cell. The guard catches a slip; it does not make a good page.
+no sentence over 40 words; in pages and notebooks no prose line over 100 columns and no empty header cell. The guard catches a
+slip; it does not make a good page.
 """
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -198,21 +200,35 @@ def pages() -> Iterator[Path]:
 
 def page(path: Path) -> Text:
     text = Text(str(path.relative_to(ROOT)))
-    lines = list(enumerate(path.read_text().splitlines(), 1))
+    markdown(text, text.name, path.read_text())
+    return text
+
+
+def notebook(path: Path) -> Text:
+    """The Markdown cells; a place is that of a cell and of a line in it."""
+    text = Text(str(path.relative_to(ROOT)))
+    for number, cell in enumerate(json.loads(path.read_text())["cells"]):
+        if cell["cell_type"] == "markdown":
+            markdown(text, f"{text.name}:cell {number}", "".join(cell["source"]))
+    return text
+
+
+def markdown(text: Text, place: str, content: str) -> None:
+    """Adds the prose of a page or cell, and judges its lines."""
+    lines = list(enumerate(content.splitlines(), 1))
     for number, paragraph in paragraphs(lines):
-        text.add(f"{text.name}:{number}", paragraph)
+        text.add(f"{place}:{number}", paragraph)
     fenced = False
     for number, line in lines:
         if line.strip().startswith(("```", "~~~")):
             fenced = not fenced
         head = lines[number - 2][1] if number > 1 else ""
         if not fenced and re.fullmatch(r"\|(?:\s*:?-+:?\s*\|)+", line.strip()) and re.search(r"\|\s*\|", head):
-            text.faults.append((f"{text.name}:{number - 1}", "an empty header cell", head[:60]))
+            text.faults.append((f"{place}:{number - 1}", "an empty header cell", head[:60]))
         # A line that is one link or one word cannot be broken.
         breakable = len(line.strip().split()) > 2 and not line.lstrip().startswith(("|", "#", "<!--"))
         if len(line) > LINE_COLUMNS and not fenced and breakable:
-            text.faults.append((f"{text.name}:{number}", f"a line of {len(line)} columns", line[:60] + "…"))
-    return text
+            text.faults.append((f"{place}:{number}", f"a line of {len(line)} columns", line[:60] + "…"))
 
 
 def comments(text: Text, path: Path, marks: str, indent: int = 4) -> None:
@@ -270,6 +286,8 @@ def messages(text: Text, path: Path) -> None:
 def texts() -> Iterator[Text]:
     for path in pages():
         yield page(path)
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        yield notebook(path)
     for folder in sorted((ROOT / "crates").iterdir()):
         text = Text(str(folder.relative_to(ROOT)))
         for path in sorted([*(folder / "src").rglob("*.rs"), *(folder / "examples").rglob("*.rs")]):

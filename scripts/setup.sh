@@ -108,6 +108,11 @@ want_browser() {
     if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then debian chromium chromium-driver; fi
 }
 
+want_snippets() { # the commands of sessions in pages
+    command -v openssl >/dev/null || debian openssl
+    command -v curl >/dev/null || debian curl
+}
+
 want_bench() {
     want_python bench/python-peers.txt bench/.venv
     # rug and openssl-sys link the system's libraries; the latter finds them by pkg-config.
@@ -197,6 +202,7 @@ case "${1:-}" in
         want_python scripts/python-tools.txt .venv
         want_python scripts/sbom-tools.txt .tools/sbom
         want_python scripts/site-tools.txt .tools/site
+        want_snippets
         want_hw
         # A plain user need not have what checks the scripts, nor the guest, nor the tools for RISC-V, nor Chromium; he is told, and
         # the tests that need them say that they skip.

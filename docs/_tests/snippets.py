@@ -3,10 +3,12 @@
 Every block `python` of a page runs, in order, in one namespace and one empty folder. None is left out. A block that prints is
 followed by a block `output` with its output, in which `…` stands for any text.
 
-A block `console` is a session: each line that begins with `$ ` is a command, and its output follows. All sessions of a page run
-in one bash, whose command `ciphermill` is that of CIPHERMILL_COMMAND.
+A block `console` is a session: each line that begins with `$ ` is a command, and its output follows. A command continues after
+a line that ends with a backslash. All sessions of a page run in one bash in that folder. Its command `ciphermill` is that of
+CIPHERMILL_COMMAND, and `python` is this interpreter.
 
-A block `toml` that begins with a comment `# NAME.toml` is that file.
+A block `toml` or `python` that begins with a comment `# NAME.toml` or `# NAME.py` is that file. A later block must use a file of
+Python: a session runs it, or another file imports it.
 
 A picture in a folder `pictures`, on a page with such blocks, must have been saved under its name by a block before it, and the
 committed picture must have the same words. With CIPHERMILL_WRITE_PICTURES=1, the saved picture becomes the committed one.
@@ -21,9 +23,10 @@ import queue
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,9 +39,11 @@ import ciphermill
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(python|output|console|toml(?=\n# [\w-]+\.toml\n))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# ([\w-]+)\.(?:py|toml)\n")
 PICTURE = re.compile(r"^!\[[^]]*\]\((pictures/[^)]+)\)", re.MULTILINE)
 SVG_TEXT = re.compile(r"<text\b[^>]*>([^<]*)</text>")
 KEY_TAG = re.compile(r"\b[0-9a-f]{16}\b")
+Evaluator = Callable[[Example], None]
 # Of a page of all pages, in its namespace.
 STATE = "__page__"
 
@@ -59,7 +64,7 @@ class Shell:
 while IFS= read -r line <&3; do eval "$line"; printf '\\n{MARK}%s\\n' $?; done"""
 
     def __init__(self) -> None:
-        binaries = Path(os.environ["CIPHERMILL_COMMAND"]).resolve().parent
+        binaries = f"{Path(os.environ['CIPHERMILL_COMMAND']).resolve().parent}:{Path(sys.executable).parent}"
         environment = os.environ | {"PATH": f"{binaries}:{os.environ['PATH']}", "HOME": os.getcwd()}
         command = ["bash", "--noprofile", "--norc", "-c", self.LOOP]
         self.process = subprocess.Popen(
@@ -146,6 +151,9 @@ def run_session(example: Example) -> None:
     shell = example.namespace[STATE].shell()
     for step in re.split(r"^\$ ", example.parsed, flags=re.MULTILINE)[1:]:
         command, _, shown = step.partition("\n")
+        while command.endswith("\\"):
+            more, _, shown = shown.partition("\n")
+            command = command[:-1] + more.lstrip()
         status, output = shell.run(command, len(shown.splitlines()))
         if status != 0:
             raise AssertionError(f"{command}\nends with status {status} and the output\n{output}")
@@ -177,17 +185,31 @@ def write_file(example: Example) -> None:
     Path(head.removeprefix("# ")).write_text(example.parsed)
 
 
-EVALUATORS = {"python": run_python, "output": compare_output, "console": run_session, "toml": write_file}
+def refuse_unused(example: Example) -> None:
+    head, _, _ = example.parsed.partition("\n")
+    raise AssertionError(f"no later block uses {head.removeprefix('# ')}; run it in a session, or import it")
+
+
+EVALUATORS = {"python": run_python, "output": compare_output, "console": run_session, "file": write_file}
+
+
+def evaluator(kind: str, source: str, after: str) -> tuple[str, Evaluator]:
+    """The kind of a block and its evaluator, from its fence, its source and the page after it."""
+    file = FILE.match(source)
+    if kind not in ("python", "toml") or not file:
+        return kind, EVALUATORS[kind]
+    used = re.search(rf"\bpython {file[1]}\.py\b|\bfrom {file[1]} import\b", after)
+    return "file", write_file if kind == "toml" or used else refuse_unused
 
 
 def parse(document: Document) -> Iterator[Region]:
     """The blocks and pictures of a page, in their order."""
     found = []
     for match in BLOCK.finditer(document.text):
-        kind, source = match.groups()
+        kind, run = evaluator(match[1], match[2], document.text[match.end() :])
         # The source begins one line below the fence.
-        lexeme = Lexeme(source, match.start(2) - match.start(), 0)
-        found.append((match.start(), kind, Region(match.start(), match.end(), lexeme, EVALUATORS[kind])))
+        lexeme = Lexeme(match[2], match.start(2) - match.start(), 0)
+        found.append((match.start(), kind, Region(match.start(), match.end(), lexeme, run)))
     draws = any(kind == "python" for _, kind, _ in found)
     for match in PICTURE.finditer(document.text) if draws else ():
         found.append((match.start(), "picture", Region(match.start(), match.end(), match[1], compare_picture)))

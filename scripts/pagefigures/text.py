@@ -52,6 +52,11 @@ def spread(pairs: list[tuple[Record, Record]]) -> str:
     )
 
 
+def spanned(times: list[float]) -> str:
+    """The range of some times in nanoseconds."""
+    return f"{duration(min(times))} to {duration(max(times))}"
+
+
 def listed(texts: list[str]) -> str:
     return ", ".join(texts[:-1]) + " and " + texts[-1] if len(texts) > 1 else texts[0]
 
@@ -82,14 +87,17 @@ def recorded(record: Record) -> str:
 
 
 def source(*records: Record, average: str = "medians", path: str = "") -> str:
-    """The line under a table: the machine, unless the page has named it, and the commands and commits of its records."""
+    """The line under a table: the machine, unless the page has named it, and the commands and commits of its records.
+
+    `average` is empty if the table states how each figure was averaged.
+    """
     machines = [r["machine"] for r in records]
     if not all(same_machine(machines[0], machine) for machine in machines):
         sys.exit(f"figures: one table would hold figures of {', '.join(sorted({machine_name(m) for m in machines}))}")
     name = machine_name(max(machines, key=len))
     parts = [] if name == PAGE.machine else [f"Machine: {name}"]
     PAGE.machine = name
-    parts += [average] + ([f"our path: `{path}`"] if path else [])
+    parts += ([average] if average else []) + ([f"our path: `{path}`"] if path else [])
     text = "; ".join(parts)
     text = f"{text[0].upper()}{text[1:]}. Records: {', '.join(recorded(r) for r in records)}."
     return wrapped(text)
