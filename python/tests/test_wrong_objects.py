@@ -103,6 +103,12 @@ def attempt(call: Call, changed: dict[str, Any], name: str, accepted: bool) -> N
     assert accepted, "the object is accepted"
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text is a suitable name of a store, which is then made here."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("wrong", OBJECTS)
 @pytest.mark.parametrize(
     ("function", "argument"), [(name, each) for name, call in CALLS.items() for each in call.arguments]
