@@ -348,7 +348,10 @@ class BfvPublicKey:
         """The key as `ciphermill hmvp keygen` writes it."""
     @staticmethod
     def from_bytes(plan: MatVecPlan, data: _Bytes) -> BfvPublicKey:
-        """Read a public key. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
+        """Read a public key. Raises `WireError` if the bytes are not one, `KeyMismatchError` if its parameters are not the plan's.
+
+        Plans with the same parameters can share keys.
+        """
     @property
     def tag(self) -> str:
         """The key set."""
@@ -362,7 +365,9 @@ class EvaluationKeys:
         """The keys as `ciphermill hmvp keygen` writes them."""
     @staticmethod
     def from_bytes(plan: MatVecPlan, data: _Bytes) -> EvaluationKeys:
-        """Read evaluation keys. Raises `WireError` if the bytes are not such, `KeyMismatchError` for another plan."""
+        """Read evaluation keys. Raises `WireError` if the bytes are not evaluation keys, `KeyMismatchError` if their parameters
+        are not the plan's or a key is missing that the plan needs.
+        """
     @property
     def tag(self) -> str:
         """The key set."""
