@@ -41,10 +41,16 @@ def mapping(value: Any, what: str) -> Mapping[Any, Any]:
 
 
 def octets(value: object, what: str, use: str = "bytes") -> bytes:
-    """The bytes of an object of type `bytes`, `bytearray` or `memoryview`. Raises `DtypeError` for another object."""
+    """A copy of the bytes of an object of type `bytes`, `bytearray` or `memoryview`; not for secrets.
+
+    Raises `DtypeError` for another object, and for a `memoryview` that is released.
+    """
     if not isinstance(value, bytes | bytearray | memoryview):
         raise DtypeError(f"{what} is of type {type(value).__name__}; use {use}")
-    return bytes(value)
+    try:
+        return bytes(value)
+    except ValueError:
+        raise DtypeError(f"{what} is a released memoryview; use {use}") from None
 
 
 def received(value: object, kind: type[T], what: str) -> T | bytes:
@@ -91,8 +97,10 @@ def require_memory(needed: int, what: str, most: int | None, name: str, remedy: 
 
 
 def real(value: Any, what: str) -> float:
-    """A real number. Raises `ParameterError` for an object that is not a number."""
+    """A real number. Raises `ParameterError` for an object that is not a number, a text included."""
     try:
+        if isinstance(value, str | bytes | bytearray):
+            raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"{what} is {value!r}; use a real number") from None

@@ -15,7 +15,7 @@ P = TypeVar("P")
 #: Default budgets of a server: clients, and bytes of their keys.
 MAX_CLIENTS, MAX_BYTES = 1024, 8 << 30
 
-#: Bytes of a client in addition to its keys, rounded up. Some plans need no keys.
+#: Bytes of a client in addition to its keys, rounded up.
 CLIENT_BYTES = 4096
 
 
@@ -24,8 +24,10 @@ class Registered(Generic[P]):
     """The keys of a client, and the object that multiplies by them."""
 
     name: str
-    #: Whether the operator gave the name. Otherwise it is the label of the keys.
+    #: Whether the operator chose the name. Otherwise it is the label of the keys.
     named: bool
+    #: The label of the keys.
+    label: str
     #: The digest of the keys.
     digest: bytes
     prepared: P
@@ -34,7 +36,7 @@ class Registered(Generic[P]):
 class Clients(Generic[P]):
     """One key set for each client. The keys are found by their label, which their maker chooses.
 
-    The keys of every client take `key_bytes`, which the server's plans give before any key is read.
+    The keys of every client need `key_bytes`, which the server's plans state before any key is read.
     """
 
     def __init__(self, key_bytes: int, max_clients: int | None, max_bytes: int | None) -> None:
@@ -42,7 +44,7 @@ class Clients(Generic[P]):
         self._max_clients = limit(max_clients, "max_clients")
         self._max_bytes = limit(max_bytes, "max_bytes")
         self._by_label: dict[str, Registered[P]] = {}
-        self._labels: dict[str, str] = {}
+        self._by_name: dict[str, Registered[P]] = {}
         self._lock = Lock()
         # One registration at a time: the budgets hold while keys are read and prepared.
         self._registration = Lock()
@@ -51,44 +53,53 @@ class Clients(Generic[P]):
     def names(self) -> list[str]:
         """The names of the registered clients."""
         with self._lock:
-            return list(self._labels)
+            return list(self._by_name)
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the registered clients take."""
+        """Bytes that the registered clients need."""
         return self._each * len(self.names)
 
-    def register(self, label: str, digest: bytes, name: str | None, prepare: Callable[[], P]) -> str:
-        """Accept keys and return the client's name: the given one, or the label of the keys.
+    def register(
+        self, label: str, digest: bytes, name: str | None, prepare: Callable[[], P], *, replace: bool = True
+    ) -> Registered[P]:
+        """Accept keys and return the client, whose name is by default the label of its keys.
 
-        Keys that are registered stay. New keys of a given name replace its old keys, which are freed before. Raises
-        `KeyMismatchError` if the label belongs to other keys or to another name, `MemoryLimitError` beyond a budget.
+        Registered keys stay. New keys replace the old ones of a name after they are prepared, so an error changes nothing; this
+        needs no room in the budgets, and the memory of both key sets meanwhile. Raises `KeyMismatchError` if the label belongs
+        to other keys or to another name, or if keys of the name are registered and `replace` is false; `MemoryLimitError` beyond
+        a budget.
         """
         named = name is not None
         name = label if name is None else instance(name, str, "the name of a client")
         with self._registration:
-            if not self._is_known(label, digest, name, named):
-                self._make_room(name)
-                entry = Registered(name, named, digest, prepare())
-                with self._lock:
-                    self._by_label[label] = entry
-                    self._labels[name] = label
-        return name
+            entry = self._current(label, digest, name, named, replace)
+            if entry is None:
+                self._require_room(name)
+                entry = Registered(name, named, label, digest, prepare())
+                self._publish(entry)
+        return entry
 
-    def _is_known(self, label: str, digest: bytes, name: str, named: bool) -> bool:
+    def _current(self, label: str, digest: bytes, name: str, named: bool, replace: bool) -> Registered[P] | None:
+        """The client if it has these keys already, `None` if it may have them."""
         with self._lock:
-            known, taken = self._by_label.get(label), self._labels.get(name, label) != label
-        if (known is not None and known.name != name) or (taken and not named):
+            owner, entry = self._by_label.get(label), self._by_name.get(name)
+        if (owner is not None and owner.name != name) or (entry is not None and entry.label != label and not named):
             raise KeyMismatchError(f"client {label} is registered under another name; make new keys")
-        if known is not None and known.digest != digest and not named:
+        if entry is None or entry.digest == digest:
+            return entry
+        if not named:
             raise KeyMismatchError(f"client {label} is registered with other keys; call forget first")
-        return known is not None and known.digest == digest
+        if not replace:
+            raise KeyMismatchError(f"client {name!r} is registered with other keys; call register to replace them")
+        return None
 
-    def _make_room(self, name: str) -> None:
-        """Free the old keys of a name, and raise an error if there is no room for the new ones."""
-        if self.forget(name) is not None:
+    def _require_room(self, name: str) -> None:
+        """Raise an error if there is no room for another client. All clients need the same room."""
+        names = self.names
+        if name in names:
             return
-        count = len(self.names)
+        count = len(names)
         if self._max_clients is not None and count >= self._max_clients:
             raise MemoryLimitError(
                 f"{count} clients are registered, the limit is max_clients={self._max_clients}; call forget for "
@@ -97,27 +108,44 @@ class Clients(Generic[P]):
         needed = (count + 1) * self._each
         if self._max_bytes is not None and needed > self._max_bytes:
             raise MemoryLimitError(
-                f"{count + 1} clients take {needed} bytes, {self._each} each, the limit is "
+                f"{count + 1} clients need {needed} bytes, {self._each} each, the limit is "
                 f"max_bytes={self._max_bytes}; call forget for one of them, or raise the limit"
             )
 
-    def find(self, label: str, name: str | None = None) -> Registered[P]:
-        """The client of the keys with a label. Raises `KeyMismatchError` if there is none, or if it has another name."""
+    def _publish(self, entry: Registered[P]) -> None:
+        with self._lock:
+            old = self._by_name.get(entry.name)
+            if old is not None:
+                del self._by_label[old.label]
+            self._by_name[entry.name] = self._by_label[entry.label] = entry
+
+    def get(self, label: str, name: str | None = None) -> Registered[P] | None:
+        """The client of the keys with a label, `None` for an unknown one. Raises `KeyMismatchError` for another name."""
         with self._lock:
             entry = self._by_label.get(label)
-        if entry is None:
-            raise KeyMismatchError(f"client {label} is not registered; send its keys first")
-        if name is not None and entry.name != instance(name, str, "the name of a client"):
+        if name is not None:
+            instance(name, str, "the name of a client")
+        if entry is not None and name not in (None, entry.name):
             raise KeyMismatchError(f"client {label} is registered under another name; use the keys of {name!r}")
         return entry
 
-    def __contains__(self, label: str) -> bool:
+    def find(self, label: str, name: str | None = None) -> Registered[P]:
+        """The client of the keys with a label. Raises `KeyMismatchError` if there is none, or if it has another name."""
+        entry = self.get(label, name)
+        if entry is None:
+            raise KeyMismatchError(f"client {label} is not registered; send its keys first")
+        return entry
+
+    def named(self, name: str) -> Registered[P] | None:
+        """The client of a name, `None` for an unknown one."""
         with self._lock:
-            return label in self._by_label
+            return self._by_name.get(name)
 
     def forget(self, name: str) -> Registered[P] | None:
         """Remove a client and return it, `None` for an unknown name."""
         instance(name, str, "the name of a client")
         with self._lock:
-            label = self._labels.pop(name, None)
-            return None if label is None else self._by_label.pop(label)
+            entry = self._by_name.pop(name, None)
+            if entry is not None:
+                del self._by_label[entry.label]
+            return entry

@@ -48,11 +48,11 @@ further functions of the weights. Private inference protects the client only; li
 Both parties follow the protocol: a server that deviates can falsify results. The client never judges an answer, and an
 application must not report to the server whether a prediction was plausible. Messages are not authenticated: send them over
 TLS, and give the authenticated name of the sender to `Server.register` and `Server.layer`. Samples are counted by that name.
-The random label of a client's keys (`Client.name`) authenticates nobody, and a client can change it.
+The random label of a client's keys (`Client.name`) authenticates no one, and a client can change it.
 
-**Budgets.** Each side limits the memory that the other side can make it use. A client limits its keys and its queries
-(`max_key_bytes`, `max_query_bytes`), whose sizes the client spec sets. A server limits its registered clients (`max_clients`,
-`max_bytes`). A need beyond a limit raises `MemoryLimitError` before memory is allocated.
+**Budgets.** Each side limits the memory that the other side can make it use. A client limits the memory of its keys and of a
+query (`max_key_bytes`, `max_query_bytes`), whose sizes the client spec sets. A server limits its registered clients
+(`max_clients`, `max_bytes`). A need beyond a limit raises `MemoryLimitError` before memory is allocated.
 
 **Integers.** Weights and inputs of a layer are symmetric integers of `weight_bits` and `activation_bits` bits: 8 bits are -127
 to 127. A layer has one scale for its weights and one for its inputs, from the greatest magnitudes. A dense first layer has a
@@ -232,7 +232,7 @@ class PrivateClassifier:
 
         `max_samples` limits the samples of each client, for each layer; clients then need a name (`Server.register`). By default
         there is no limit. `max_clients` limits the registered clients, 1024 by default, and `max_bytes` the memory of their keys,
-        8 GiB by default. `None` is no limit.
+        8 GiB by default. `None` is no limit. While new keys of a name replace its old ones, the server has both.
         """
         return Server(
             self._network, self._weights, max_samples=max_samples, max_clients=max_clients, max_bytes=max_bytes

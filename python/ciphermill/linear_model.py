@@ -119,7 +119,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
                 f"Only binary classification is supported. The labels have {len(classes)} "
                 f"class{'' if len(classes) == 1 else 'es'}; use two."
             )
-        self._check_parameters()
+        C, tol, max_iter = self._parameters()
         names, indices = self._parties(data.shape[1])
         labels = np.where(targets == 1, 1.0, -1.0)
         samples = len(labels)
@@ -131,7 +131,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         parties = []
         for name, index, intercept in zip(names, indices, intercepts, strict=True):
             values: Floats = data[:, index]
-            penalties = np.full(values.shape[1], 1.0 / (self.C * samples))
+            penalties = np.full(values.shape[1], 1.0 / (C * samples))
             if intercept:
                 values = np.column_stack([values, np.ones(samples)])
                 penalties = np.append(penalties, 0.0)
@@ -142,8 +142,8 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
             with report.step("precondition"):
                 parties.append(Party(name, columns, penalties))
         guest, host = parties
-        exchange = self._exchange((guest, host), report)
-        weights = solve((guest, host), labels, exchange, report, tol=self.tol, max_iter=self.max_iter)
+        exchange = self._exchange((guest, host), report, max_iter)
+        weights = solve((guest, host), labels, exchange, report, tol=tol, max_iter=max_iter)
         own, others = weights
         self.classes_ = classes
         self.coef_ = np.zeros((1, data.shape[1]))
@@ -154,20 +154,23 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         self.report_ = report
         return self
 
-    def _exchange(self, parties: tuple[Party, Party], report: Report) -> Exchange:
+    def _exchange(self, parties: tuple[Party, Party], report: Report, max_iter: int) -> Exchange:
         if self.backend == "plain":
             return Plain(parties, report)
-        exchange = TwoKeys(parties, report, answers=self.max_iter + 1)
+        exchange = TwoKeys(parties, report, answers=max_iter + 1)
         report.guarantees.update(exchange.guarantees)
         return exchange
 
-    def _check_parameters(self) -> None:
-        for name in ("C", "tol"):
-            if not real(getattr(self, name), name) > 0:
-                raise ParameterError(f"{name}={getattr(self, name)} is not supported; use a number above 0")
-        integer(self.max_iter, "max_iter", 1, MAX_ITERATIONS)
+    def _parameters(self) -> tuple[float, float, int]:
+        """C, tol and max_iter as numbers of Python, whose arithmetic does not overflow."""
+        C, tol = real(self.C, "C"), real(self.tol, "tol")
+        for name, value in (("C", C), ("tol", tol)):
+            if not value > 0:
+                raise ParameterError(f"{name}={value} is not supported; use a number above 0")
+        max_iter = integer(self.max_iter, "max_iter", 1, MAX_ITERATIONS)
         if self.backend not in ("plain", "bfv"):
             raise ParameterError(f'backend={self.backend!r} is not supported; use "plain" or "bfv"')
+        return C, tol, max_iter
 
     def _parties(self, features: int) -> tuple[list[str], list[npt.NDArray[np.int64]]]:
         """The names of the parties and the columns of each."""

@@ -8,7 +8,7 @@
 Records are the columns of a matrix, and the query is an encrypted unit vector: the answer is an encrypted product. The server
 sees only ciphertexts. The client is trusted with the table: a query that is not a unit vector reads a sum of records.
 
-A key set carries a tag, which its client draws at random. The tag tells key sets apart and authenticates nobody. A server of
+A key set carries a tag, which its client draws at random. The tag tells key sets apart and authenticates no one. A server of
 several clients authenticates each of them, for example by TLS certificates, and gives the authenticated name to
 `PrivateTable.register` and `PrivateTable.answer`: a name has one key set, so that no client can fill the server's memory.
 """
@@ -16,15 +16,16 @@ several clients authenticates each of them, for example by TLS certificates, and
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ciphermill import _native
-from ciphermill._checks import instance, integer, limit, octets, require_memory
-from ciphermill._clients import MAX_BYTES, MAX_CLIENTS, Clients
+from ciphermill._checks import instance, integer, limit, require_memory
+from ciphermill._clients import MAX_BYTES, MAX_CLIENTS, Clients, Registered
+from ciphermill._memory import key_set_memory
 from ciphermill.errors import DtypeError, ParameterError, SecretError
 
 __all__ = ["PrivateTable", "Reader"]
@@ -32,7 +33,7 @@ __all__ = ["PrivateTable", "Reader"]
 #: The greatest number of rows or columns of a matrix.
 MAX_DIMENSION = 16384
 
-#: The default limit of a client: bytes of its keys for the server.
+#: The default limit of a client: bytes of memory of its keys.
 MAX_KEY_BYTES = 256 << 20
 
 
@@ -72,7 +73,7 @@ class PrivateTable:
     The bytes of a column are 16384 at most.
 
     `max_clients` limits the registered clients, 1024 by default. `max_bytes` limits the memory of their keys, 8 GiB by default.
-    `None` is no limit. All clients share the prepared table.
+    `None` is no limit. While new keys of a name replace its old ones, the table has both. All clients share the prepared table.
 
     Raises `ParameterError` for records of several lengths, no records, or too many of them; `DtypeError` for objects that are
     not bytes.
@@ -112,25 +113,40 @@ class PrivateTable:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the registered clients take: their keys, and 4096 bytes each."""
+        """Bytes of memory that the registered clients need: their keys, and 4096 bytes each."""
         return self._clients.nbytes
 
     def register(self, evaluation: _native.EvaluationKeys, *, name: str | None = None) -> str:
         """Prepare the keys of a client, so that its first query takes no longer than the others, and return its name.
 
         `name` is the client's name as the operator has authenticated it; by default, it is the tag of the keys. A name has one
-        key set: new keys replace the old ones. Registering the same keys again changes nothing.
+        key set: new keys replace the old ones. The old keys stay until the new ones are prepared, so an error changes nothing.
+        During a replacement the table has both key sets of one client, which may exceed `max_bytes` by one client. Registering
+        the same keys again changes nothing.
 
-        Raises `KeyMismatchError` for keys of another plan, or if the tag belongs to another client; `MemoryLimitError` beyond
-        `max_clients` or `max_bytes`, before memory is allocated.
+        Raises `KeyMismatchError` for keys of another plan, if the tag belongs to another client, or if no name is given and the
+        tag is registered with other keys; `MemoryLimitError` beyond `max_clients` or `max_bytes`, before memory is allocated.
+
+        A reader that `Reader.from_secret_bytes` made has the tag of the first reader and other evaluation keys. Without a name
+        they are refused: use the registration of the first reader, which answers the queries of both, or call `forget` first.
         """
-        keys = instance(evaluation, _native.EvaluationKeys, "the evaluation keys")
+        return self._register(instance(evaluation, _native.EvaluationKeys, "the evaluation keys"), name).name
+
+    def _register(
+        self, keys: _native.EvaluationKeys, name: str | None, *, replace: bool = True
+    ) -> Registered[_native.PreparedMatrix]:
         digest = hashlib.sha256(keys.to_bytes()).digest()
-        return self._clients.register(keys.tag, digest, name, lambda: self._matrix.for_server(self.plan.server(keys)))
+        return self._clients.register(
+            keys.tag, digest, name, lambda: self._matrix.for_server(self.plan.server(keys)), replace=replace
+        )
 
     def forget(self, name: str) -> None:
         """Free the memory that a client's keys use. The name is by default the tag of its keys; an unknown name
-        changes nothing."""
+        changes nothing.
+
+        It does not exclude the client: `register` and `answer` accept its keys again. A server that excludes clients checks
+        their authenticated names before both.
+        """
         self._clients.forget(name)
 
     def answer(
@@ -140,14 +156,20 @@ class PrivateTable:
         *,
         name: str | None = None,
     ) -> _native.EncryptedProduct:
-        """The encrypted record of an encrypted query. A client that is unknown is registered first, under `name`.
+        """The encrypted record of an encrypted query.
 
-        Raises as `register`, and `KeyMismatchError` for a query under other keys or for the keys of another name.
+        Keys with an unknown tag are registered first, under `name`, also those of a client that was forgotten. For a known tag,
+        the registered keys are used. `answer` never replaces the keys of a name: only `register` does.
+
+        Raises as `register`, and `KeyMismatchError` for a query under other keys, for the keys of another name, and for keys
+        with an unknown tag whose name has other keys.
         """
         keys = instance(evaluation, _native.EvaluationKeys, "the evaluation keys")
-        if keys.tag not in self._clients:
-            self.register(keys, name=name)
-        return self._clients.find(keys.tag, name).prepared @ instance(query, _native.EncryptedVector, "the query")
+        query = instance(query, _native.EncryptedVector, "the query")
+        client = self._clients.get(keys.tag, name)
+        if client is None:
+            client = self._register(keys, name, replace=False)
+        return client.prepared @ query
 
     def __reduce__(self) -> NoReturn:
         raise SecretError("a table holds the keys of its clients and is not pickled; pickle its records")
@@ -176,8 +198,8 @@ def _shape_of(plan: _native.MatVecPlan, shape: tuple[int, int]) -> tuple[int, in
 class Reader:
     """A client of a table with its own key set.
 
-    `plan` and `shape` are those of the table. The server chooses them, so the client limits the memory of its keys for the
-    server: `max_key_bytes`, 256 MiB by default; `None` is no limit.
+    `plan` and `shape` are those of the table. The server chooses them, so the client limits the memory of its keys:
+    `max_key_bytes`, 256 MiB by default; `None` is no limit.
 
     Raises `ParameterError` if the plan is not that of a table of the shape, `MemoryLimitError` if the keys need more than
     `max_key_bytes`, before they are generated.
@@ -186,36 +208,42 @@ class Reader:
     def __init__(
         self, plan: _native.MatVecPlan, shape: tuple[int, int], *, max_key_bytes: int | None = MAX_KEY_BYTES
     ) -> None:
-        self._start(plan, shape, max_key_bytes, None)
+        self._start(plan, shape, max_key_bytes, lambda plan: plan.keygen())
 
     @classmethod
     def from_secret_bytes(
         cls,
         plan: _native.MatVecPlan,
         shape: tuple[int, int],
-        data: bytes,
+        data: bytes | bytearray | memoryview,
         *,
         max_key_bytes: int | None = MAX_KEY_BYTES,
     ) -> Self:
         """The reader of an existing secret key, from its `to_secret_bytes`; the keys for the server are made again.
 
+        The new keys have the tag of the old ones and other bytes, so `PrivateTable.register` refuses them, without a name,
+        while the old ones are registered. Use the old registration, which answers the queries of both readers, or call
+        `PrivateTable.forget` first. `data` may be a `bytearray`, which its owner can erase; copies are erased after use.
+
         Raises `WireError` for other bytes, `KeyMismatchError` for a key of another parameter set, and the errors of `Reader`.
         """
         self = cls.__new__(cls)
-        self._start(plan, shape, max_key_bytes, octets(data, "the secret key"))
+        # The native method reads the object itself: a copy here could not be erased.
+        self._start(plan, shape, max_key_bytes, lambda plan: plan.client(_native.BfvSecretKey.from_secret_bytes(data)))
         return self
 
     def _start(
-        self, plan: _native.MatVecPlan, shape: tuple[int, int], max_key_bytes: int | None, secret: bytes | None
+        self,
+        plan: _native.MatVecPlan,
+        shape: tuple[int, int],
+        max_key_bytes: int | None,
+        client: Callable[[_native.MatVecPlan], _native.MatVecClient],
     ) -> None:
         most = limit(max_key_bytes, "max_key_bytes")
         self.shape = _shape_of(instance(plan, _native.MatVecPlan, "the plan"), shape)
-        needed = int(plan.explain()["key_bytes"])
+        needed = key_set_memory(plan.explain())
         require_memory(needed, f"the key set of a plan of shape {plan.shape}", most, "max_key_bytes", "a smaller table")
-        if secret is None:
-            self._client = plan.keygen()
-        else:
-            self._client = plan.client(_native.BfvSecretKey.from_secret_bytes(secret))
+        self._client = client(plan)
         self._columns = plan.shape[1]
 
     def to_secret_bytes(self) -> bytes:

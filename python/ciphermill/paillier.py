@@ -133,7 +133,7 @@ def _exact_bits(array: npt.NDArray[Any]) -> tuple[int, int]:
 
 
 class PublicKey:
-    """A public key: encrypts. Anybody may have it."""
+    """A public key: encrypts. It may be published."""
 
     def __init__(self, native: _native.PaillierPublicKey) -> None:
         self._native = instance(native, _native.PaillierPublicKey, "the native key")
@@ -372,7 +372,7 @@ class EncryptedVector(EncryptedArray[_native.PaillierVector]):
         return left[0]
 
     def rerandomise(self, *, strict: bool = False) -> EncryptedVector:
-        """The same numbers with new blinding, so that nobody can link the result to its operands."""
+        """The same numbers with new blinding, so that no one can link the result to its operands."""
         return EncryptedVector(self._native.rerandomise(strict=strict), self._shape)
 
     def _combine(self, other: EncryptedVector, combine: Combination) -> EncryptedVector:

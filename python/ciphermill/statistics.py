@@ -37,13 +37,14 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from threading import Lock
 from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from ciphermill import _native
-from ciphermill._checks import instance, integer, limit, mapping, octets, received, require_memory, require_size
+from ciphermill._checks import instance, integer, limit, mapping, received, require_memory, require_size
 from ciphermill._statistics import moments
 from ciphermill._statistics.columns import Bins, Column, declared, table
 from ciphermill._statistics.report import Report
@@ -220,12 +221,15 @@ class SecureStatistics:
             native = self.plan.keygen()
         return KeyHolder(self, native, report)
 
-    def key_holder(self, secret: bytes) -> KeyHolder:
+    def key_holder(self, secret: bytes | bytearray | memoryview) -> KeyHolder:
         """The holder of an existing secret key, from `KeyHolder.to_secret_bytes`.
+
+        `secret` may be a `bytearray`, which its owner can erase; copies are erased after use.
 
         Raises `WireError` for other bytes, and `KeyMismatchError` for a key of other parameters.
         """
-        return KeyHolder(self, self.plan.key_holder(octets(secret, "the secret key")), Report(self.learns))
+        # The native method reads the object itself: a copy here could not be erased.
+        return KeyHolder(self, self.plan.key_holder(secret), Report(self.learns))
 
     def _read_sums(self, data: bytes, what: str) -> _native.EncryptedSums:
         """Received sums, whose size is known."""
@@ -338,18 +342,20 @@ class Contribution:
 
 
 class Aggregator:
-    """Adds the contributions of parties. It has no key: all it sees are ciphertexts."""
+    """Adds the contributions of parties. It has no key: all it sees are ciphertexts. Threads can share it."""
 
     def __init__(self, statistics: SecureStatistics) -> None:
         self._statistics = statistics
         self._seen: dict[bytes, str] = {}
         self._sum: _native.EncryptedSums | None = None
         self._closed = False
+        self._lock = Lock()
 
     @property
     def parties(self) -> list[str]:
         """The parties that have contributed."""
-        return list(self._seen.values())
+        with self._lock:
+            return list(self._seen.values())
 
     def add(self, party: str, contribution: Contribution | bytes) -> None:
         """Add a party's contribution.
@@ -364,6 +370,14 @@ class Aggregator:
         given = received(contribution, Contribution, "the contribution")
         data = given.to_bytes() if isinstance(given, Contribution) else given
         sums = self._statistics._read_sums(data, "the contribution")
+        digest = hashlib.sha256(data).digest()
+        with self._lock:
+            self._require_new(party, sums, digest)
+            self._sum = sums if self._sum is None else self._sum + sums
+            self._seen[digest] = party
+
+    def _require_new(self, party: str, sums: _native.EncryptedSums, digest: bytes) -> None:
+        """An error for a contribution that must not be added."""
         if self._closed:
             raise ParameterError(
                 f"the contribution of {party} comes after the total; add it before, because totals that differ by one party "
@@ -375,13 +389,10 @@ class Aggregator:
             )
         if party in self._seen.values():
             raise ParameterError(f"{party} has contributed already; use one contribution of each party")
-        digest = hashlib.sha256(data).digest()
         if digest in self._seen:
             raise ParameterError(
                 f"the contribution of {party} is a copy of that of {self._seen[digest]}; encrypt it again"
             )
-        self._sum = sums if self._sum is None else self._sum + sums
-        self._seen[digest] = party
 
     def total(self) -> _native.EncryptedSums:
         """The encrypted totals for the key holder. No contribution can be added afterwards.
@@ -389,10 +400,22 @@ class Aggregator:
         Raises `ParameterError` for fewer than `minimum` contributions.
         """
         minimum = self._statistics.minimum
-        if self._sum is None or len(self._seen) < minimum:
-            raise ParameterError(f"{len(self._seen)} parties have contributed; wait for {minimum} or more")
-        self._closed = True
-        return self._sum
+        with self._lock:
+            if self._sum is None or len(self._seen) < minimum:
+                raise ParameterError(f"{len(self._seen)} parties have contributed; wait for {minimum} or more")
+            self._closed = True
+            return self._sum
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The sum and the parties. The lock is not pickled."""
+        with self._lock:
+            return {name: value for name, value in self.__dict__.items() if name != "_lock"} | {
+                "_seen": dict(self._seen)
+            }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = Lock()
 
     def __repr__(self) -> str:
         return f"<Aggregator of {len(self._seen)} contributions>"
@@ -522,7 +545,7 @@ class Statistics:
         Raises `ParameterError` unless there are more than `ddof` rows and variances were asked for.
         """
         self._require_products()
-        self._require_rows(ddof)
+        ddof = self._require_rows(ddof)
         return self._each(column, lambda i, of: self._covariance(i, i, ddof))
 
     def std(self, column: str | None = None, *, ddof: int = 0) -> Any:
@@ -531,7 +554,7 @@ class Statistics:
         Each is the binary64 number nearest to the square root of the exact variance. Raises `ParameterError` as `variance`.
         """
         self._require_products()
-        self._require_rows(ddof)
+        ddof = self._require_rows(ddof)
         return self._each(column, lambda i, of: nearest_root(self._covariance(i, i, ddof)))
 
     def correlation(self) -> Floats:
@@ -560,7 +583,7 @@ class Statistics:
         Raises `ParameterError` unless there are more than `ddof` rows and covariances were asked for.
         """
         self._require_covariances()
-        self._require_rows(ddof)
+        ddof = self._require_rows(ddof)
         count = len(self._sums)
         out = np.empty((count, count))
         for i in range(count):
@@ -610,10 +633,12 @@ class Statistics:
         """The covariance of two columns, i at most j, in steps, times the square of the number of rows."""
         return self.rows * self._product(i, j) - self._sums[i] * self._sums[j]
 
-    def _require_rows(self, ddof: int) -> None:
-        integer(ddof, "ddof", 0, MAX_ROWS)
+    def _require_rows(self, ddof: int) -> int:
+        """`ddof` as an integer of Python, whose arithmetic does not overflow. Raises an error unless there are more rows."""
+        ddof = integer(ddof, "ddof", 0, MAX_ROWS)
         if self.rows <= ddof:
             raise ParameterError(f"the parties have {self.rows} rows; use {ddof + 1} or more")
+        return ddof
 
     def _require_products(self) -> None:
         if not self._of.variances:

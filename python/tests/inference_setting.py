@@ -25,6 +25,12 @@ class Setting:
         self.classifier = PrivateClassifier(layers, (700,), self.X)
         self.server = self.classifier.server()
 
+    def server_bytes(self) -> int:
+        """Bytes of one client of a server."""
+        server = self.classifier.server()
+        server.register(Client(server.client_spec()).keys())
+        return server.nbytes
+
     def client(self) -> Client:
         client = Client(self.server.client_spec())
         self.server.register(client.keys().to_bytes())

@@ -174,6 +174,19 @@ def test_bad_parameters(arguments: dict[str, Any], error: type[Exception], words
         HeteroLogisticRegression(**arguments).fit(X, y)
 
 
+def test_parameters_of_numpy_do_not_overflow() -> None:
+    X, y = breast_cancer()
+    X, y = X[:200], y[:200]
+    pairs: list[Any] = [(np.int8(127), np.float16(1e4)), (127, 1e4)]
+    found = [
+        HeteroLogisticRegression(backend="bfv", tol=1e-2, max_iter=limit, C=C, allow_label_leak=True).fit(X, y)
+        for limit, C in pairs
+    ]
+    np.testing.assert_array_equal(found[0].coef_, found[1].coef_)
+    with pytest.raises(cm.ParameterError, match="C is '1'; use a real number"):
+        HeteroLogisticRegression(C="1").fit(X, y)  # type: ignore[arg-type]
+
+
 def test_few_samples_need_consent() -> None:
     X, y = breast_cancer()
     few = HeteroLogisticRegression(columns=COLUMNS, backend="bfv", max_iter=2)

@@ -126,13 +126,23 @@ def test_damaged_messages(parties: Setting) -> None:
             receive(noise)
         with pytest.raises(cm.DtypeError, match="use Message or bytes"):
             receive("text")
+        view = memoryview(data)
+        view.release()
+        with pytest.raises(cm.DtypeError, match="the message is a released memoryview; use Message or bytes"):
+            receive(view)
     with pytest.raises(cm.WireError, match="parts"):
         server.layer(0, with_header(query, samples=3))
     # The answer to a query with too few ciphertexts for a convolution.
     second = client.next(run, answer)
     final = server.layer(1, second.query).to_bytes()
-    with pytest.raises(cm.WireError, match="does not fit"):
+    form = parties.classifier._network.stages[1].form
+    groups, each = -(-2 // form.lanes), form.facts["output_ciphertexts"]
+    with pytest.raises(cm.WireError, match=f"a message has 0 parts; use {groups * each} for its layer and samples"):
         client.next(second, with_header(final, parts=0)[: HEADER.size])
+    # The header of a query has more samples than ciphertexts.
+    many, each = -(-1024 // form.lanes), form.facts["image_ciphertexts"]
+    with pytest.raises(cm.WireError, match=rf"a message has \d parts; use {many * each} for its layer and samples"):
+        server.layer(1, with_header(second.query.to_bytes(), samples=1024))
     with pytest.raises(cm.WireError, match="0 for keys"):
         server.register(with_header(keys, samples=1))
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import ciphermill as cm
+from ciphermill import lookup
+from ciphermill._memory import key_set_memory
 from ciphermill.lookup import PrivateTable, Reader
 
 
@@ -76,8 +78,9 @@ def test_a_reader_keeps_its_key() -> None:
 def test_a_reader_limits_its_keys() -> None:
     """The plan is the server's: its costs are known, and refused, before any key is generated."""
     plan, shape = cm.MatVecPlan.from_bytes(cm.MatVecPlan(512, 700, vector_bits=2).to_bytes()), (700, 512)
-    needed = plan.explain()["key_bytes"]
-    assert needed > 1 << 20
+    needed = key_set_memory(plan.explain())
+    # The keys that a server holds are packed.
+    assert needed > plan.explain()["key_bytes"] > 1 << 20
     with pytest.raises(
         cm.MemoryLimitError, match=f"takes {needed} bytes, the limit is max_key_bytes={needed - 1}; use"
     ):
@@ -133,7 +136,7 @@ def test_a_table_limits_its_clients() -> None:
     narrow = PrivateTable(records, max_bytes=2 * each - 1)
     narrow.register(readers[0].evaluation)
     with pytest.raises(
-        cm.MemoryLimitError, match=f"2 clients take {2 * each} bytes, {each} each, .*max_bytes={2 * each - 1}"
+        cm.MemoryLimitError, match=f"2 clients need {2 * each} bytes, {each} each, .*max_bytes={2 * each - 1}"
     ):
         narrow.register(readers[1].evaluation)
     PrivateTable(records, max_clients=None, max_bytes=None).register(readers[0].evaluation)
@@ -144,6 +147,7 @@ def test_a_name_has_one_key_set() -> None:
     readers = [Reader(table.plan, table.shape) for _ in range(3)]
     for reader in readers:
         # New keys of a name replace the old ones, so a client cannot fill the server.
+        table.register(reader.evaluation, name="ann")
         assert reader.record(table.answer(reader.evaluation, reader.query(1), name="ann"), 1) == b"other"
         assert table.clients == ["ann"]
     # The keys of another name are refused, whoever sends them.
@@ -160,6 +164,61 @@ def test_a_name_has_one_key_set() -> None:
     assert table.clients == []
 
 
+def test_answers_do_not_replace_keys() -> None:
+    """Otherwise two connections of one name, with a reader each, prepare keys for every query."""
+    table = PrivateTable([b"first", b"other"])
+    first, second = (Reader(table.plan, table.shape) for _ in range(2))
+    table.register(first.evaluation, name="ann")
+    for _ in range(2):
+        with pytest.raises(cm.KeyMismatchError, match="'ann' is registered with other keys; call register to replace"):
+            table.answer(second.evaluation, second.query(1), name="ann")
+        assert first.record(table.answer(first.evaluation, first.query(1), name="ann"), 1) == b"other"
+    table.register(second.evaluation, name="ann")
+    assert second.record(table.answer(second.evaluation, second.query(1), name="ann"), 1) == b"other"
+    # A client that is forgotten is not excluded.
+    table.forget("ann")
+    assert first.record(table.answer(first.evaluation, first.query(0), name="ann"), 0) == b"first"
+    assert table.clients == ["ann"]
+    # A query that is not one registers nothing.
+    table.forget("ann")
+    with pytest.raises(cm.DtypeError, match="the query is of type bytes"):
+        table.answer(first.evaluation, b"query", name="ann")  # type: ignore[arg-type]
+    assert table.clients == []
+
+
+def test_keys_that_are_replaced_during_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = PrivateTable([b"first", b"other"])
+    first, second = (Reader(table.plan, table.shape) for _ in range(2))
+    register = table._clients.register
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        found = register(*arguments, **options)
+        # Another thread is faster.
+        monkeypatch.undo()
+        table.register(second.evaluation, name="ann")
+        return found
+
+    monkeypatch.setattr(table._clients, "register", interrupted)
+    assert first.record(table.answer(first.evaluation, first.query(1), name="ann"), 1) == b"other"
+    assert second.record(table.answer(second.evaluation, second.query(1), name="ann"), 1) == b"other"
+
+
+def test_bad_keys_do_not_remove_a_client() -> None:
+    table = PrivateTable([b"first", b"other"], max_clients=1)
+    first, second = (Reader(table.plan, table.shape) for _ in range(2))
+    table.register(first.evaluation, name="ann")
+    foreign = cm.MatVecPlan(512, 700).keygen().evaluation
+    with pytest.raises(cm.KeyMismatchError):
+        table.register(foreign, name="ann")
+    assert table.clients == ["ann"]
+    assert first.record(table.answer(first.evaluation, first.query(1), name="ann"), 1) == b"other"
+    # A replacement needs no room of its own.
+    exact = PrivateTable([b"first", b"other"], max_bytes=table.nbytes)
+    for reader in (first, second, first):
+        exact.register(reader.evaluation, name="ann")
+    assert exact.nbytes == table.nbytes
+
+
 def test_a_tag_with_other_keys() -> None:
     """The keys for the server of a restored reader have the same tag and other bytes."""
     table = PrivateTable([b"first", b"other"] * 300)
@@ -169,9 +228,38 @@ def test_a_tag_with_other_keys() -> None:
     table.register(reader.evaluation)
     with pytest.raises(cm.KeyMismatchError, match="registered with other keys; call forget"):
         table.register(again.evaluation)
+    # The registered keys answer the queries of both readers.
+    assert again.record(table.answer(again.evaluation, again.query(1)), 1) == b"other"
+    for of in (PrivateTable.register, Reader.from_secret_bytes):
+        assert "forget" in (of.__doc__ or "") and "registration" in (of.__doc__ or "")
     table.forget(reader.evaluation.tag)
     table.register(reader.evaluation, name="ann")
     assert table.register(again.evaluation, name="ann") == "ann"
+
+
+def test_a_secret_key_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy in bytes could not be erased, so the native method gets the object of the caller."""
+    table = PrivateTable([b"first", b"other"])
+    reader = Reader(table.plan, table.shape)
+    secret, key = bytearray(reader.to_secret_bytes()), cm.BfvSecretKey
+    given: list[object] = []
+
+    class Key:
+        @staticmethod
+        def from_secret_bytes(data: Any) -> cm.BfvSecretKey:
+            given.append(data)
+            return key.from_secret_bytes(data)
+
+    monkeypatch.setattr(lookup._native, "BfvSecretKey", Key)
+    again = Reader.from_secret_bytes(table.plan, table.shape, secret)
+    assert given[0] is secret
+    assert again.to_secret_bytes() == bytes(secret)
+    monkeypatch.undo()
+    view = memoryview(bytes(secret))
+    view.release()
+    for other in (None, view, 5, "text"):
+        with pytest.raises(cm.DtypeError):
+            Reader.from_secret_bytes(table.plan, table.shape, other)  # type: ignore[arg-type]
 
 
 def test_records_of_other_classes() -> None:

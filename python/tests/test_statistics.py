@@ -516,6 +516,18 @@ def test_results_name_their_limits(stats: SecureStatistics, rng: np.random.Gener
         result.covariance(ddof=20)
 
 
+NUMPY_INTEGERS = list(dict.fromkeys(np.dtype(code).type for code in np.typecodes["AllInteger"]))
+
+
+@pytest.mark.parametrize("kind", NUMPY_INTEGERS)
+def test_ddof_of_every_integer_type(kind: type[np.integer], stats: SecureStatistics, rng: np.random.Generator) -> None:
+    """The arithmetic with it is exact, and not that of 8 to 64 bits."""
+    result = stats.compute([rows_of(rng, 300) for _ in range(2)])
+    for ddof in (0, 1, 100):
+        for method in (result.variance, result.std, result.covariance):
+            np.testing.assert_array_equal(method(ddof=kind(ddof)), method(ddof=ddof))  # type: ignore[arg-type]
+
+
 def test_secrets_are_neither_printed_nor_pickled(stats: SecureStatistics) -> None:
     holder = stats.keygen()
     with pytest.raises(cm.SecretError, match="secret key"):

@@ -16,11 +16,15 @@ import numpy as np
 from ciphermill import _native
 from ciphermill._inference.layers import Geometry
 from ciphermill._inference.numbers import Integers
+from ciphermill._memory import WORD_BYTES, key_set_memory, vector_memory
 from ciphermill._plans import Explanation
 from ciphermill.errors import WireError
 
-#: Bytes of the name of a key set.
-KEY_SET_BYTES = 8
+#: Bytes of the tag of a key set, and of the server's object that holds it, rounded up.
+TAG_BYTES, TAG_MEMORY = 8, 128
+
+#: Bytes of sealed evaluation keys beyond their memory at the server, at most.
+SEAL_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,19 @@ class Form(ABC):
         """The explanation of the plan."""
 
     @property
-    def key_bytes(self) -> int:
-        """Bytes of memory of a client's keys, known before they are generated."""
-        return int(self.facts["key_bytes"])
+    @abstractmethod
+    def client_key_bytes(self) -> int:
+        """Bytes of memory of the keys at their client, at most, known before they are generated."""
+
+    @property
+    @abstractmethod
+    def server_key_bytes(self) -> int:
+        """Bytes of memory of a client's keys at the server, known before they are read."""
+
+    @property
+    @abstractmethod
+    def sent_key_bytes(self) -> int:
+        """Bytes of the keys for the server as sent, at most."""
 
     @abstractmethod
     def query_entries(self, samples: int) -> int:
@@ -64,7 +78,19 @@ class Form(ABC):
 
     @abstractmethod
     def query_bytes(self, samples: int) -> int:
-        """Bytes of the ciphertexts of a query for `samples` samples."""
+        """Bytes of the ciphertexts of a query for `samples` samples, as sent."""
+
+    @abstractmethod
+    def ciphertext_memory(self, samples: int) -> int:
+        """Bytes of memory of the ciphertexts of a query for `samples` samples, at most."""
+
+    def query_memory(self, samples: int) -> int:
+        """Bytes of memory that a client needs for a query for `samples` samples, at most.
+
+        Integers exist twice while they are encrypted, and sent bytes exist twice while the message is written.
+        """
+        integers = WORD_BYTES * self.query_entries(samples)
+        return 2 * (integers + self.query_bytes(samples)) + self.ciphertext_memory(samples)
 
     @abstractmethod
     def keygen(self) -> Keys:
@@ -100,7 +126,7 @@ class Form(ABC):
 class Keys(ABC):
     """A client's secret key for one form."""
 
-    #: The keys for the server, or the name of the key set.
+    #: The keys for the server, or the tag of the key set.
     evaluation: Any
 
     @abstractmethod
@@ -131,8 +157,8 @@ def _require(parts: Sequence[bytes], count: int) -> None:
 
 
 class ConvolutionForm(Form):
-    """A `Conv2dPlan`. The images of `lanes` samples stand below one another. The server needs no keys, but the name of the key
-    set, so that it answers no query under another key."""
+    """A `Conv2dPlan`. The images of `lanes` samples stand below one another. The server needs no keys, but the tag of the key
+    set, so that it answers no query with another tag."""
 
     name = "convolution"
 
@@ -162,16 +188,35 @@ class ConvolutionForm(Form):
     def facts(self) -> Explanation:
         return self.plan.explain()
 
+    @property
+    def client_key_bytes(self) -> int:
+        return int(self.facts["key_bytes"])
+
+    @property
+    def server_key_bytes(self) -> int:
+        return TAG_MEMORY
+
+    @property
+    def sent_key_bytes(self) -> int:
+        return TAG_BYTES
+
+    def _groups(self, samples: int) -> int:
+        """The number of groups of samples that share ciphertexts."""
+        return -(-samples // self.lanes)
+
     def query_entries(self, samples: int) -> int:
-        return -(-samples // self.lanes) * int(np.prod(self.plan.image_shape))
+        return self._groups(samples) * int(np.prod(self.plan.image_shape))
 
     def query_bytes(self, samples: int) -> int:
-        return -(-samples // self.lanes) * int(self.facts["image_bytes"])
+        return self._groups(samples) * int(self.facts["image_bytes"])
+
+    def ciphertext_memory(self, samples: int) -> int:
+        return self._groups(samples) * int(self.facts["image_memory"])
 
     def stack(self, inputs: Integers) -> Integers:
         """Images of k samples as images of their groups, with the constants of the bias as further channels."""
         channels, height, width = self.problem.geometry.image
-        padding, groups = self.problem.geometry.padding, -(-len(inputs) // self.lanes)
+        padding, groups = self.problem.geometry.padding, self._groups(len(inputs))
         stacked = np.zeros((groups, self._channels, self.lanes, self._pitch, self._width), np.int64)
         lanes = np.zeros((groups * self.lanes, channels, height, width), np.int64)
         lanes[: len(inputs)] = inputs
@@ -196,17 +241,16 @@ class ConvolutionForm(Form):
         return ConvolutionWeights(self, kernels, bias)
 
     def read_query(self, parts: list[bytes], samples: int) -> list[_native.EncryptedImage]:
-        read = _native.EncryptedImage.from_bytes
-        return [read(self.plan, group) for group in self._split(parts, samples)]
+        read, each = _native.EncryptedImage.from_bytes, int(self.facts["image_ciphertexts"])
+        return [read(self.plan, group) for group in self._split(parts, samples, each)]
 
     def read_answer(self, parts: list[bytes], samples: int) -> list[_native.EncryptedConvolution]:
-        read = _native.EncryptedConvolution.from_bytes
-        return [read(self.plan, group) for group in self._split(parts, samples)]
+        read, each = _native.EncryptedConvolution.from_bytes, int(self.facts["output_ciphertexts"])
+        return [read(self.plan, group) for group in self._split(parts, samples, each)]
 
-    def _split(self, parts: list[bytes], samples: int) -> list[list[bytes]]:
-        """The parts by group. The plan judges the number of each group."""
-        groups = -(-samples // self.lanes)
-        each = len(parts) // groups
+    def _split(self, parts: list[bytes], samples: int, each: int) -> list[list[bytes]]:
+        """The parts by group, `each` for one group."""
+        groups = self._groups(samples)
         _require(parts, each * groups)
         return [parts[g * each : (g + 1) * each] for g in range(groups)]
 
@@ -215,8 +259,8 @@ class ConvolutionForm(Form):
         return [part for group in payload for part in group.to_bytes()]
 
     def read_evaluation(self, data: bytes) -> str:
-        if len(data) != KEY_SET_BYTES:
-            raise WireError(f"a key set of {len(data)} bytes for a convolution; use {KEY_SET_BYTES} bytes")
+        if len(data) != TAG_BYTES:
+            raise WireError(f"a key set of {len(data)} bytes for a convolution; use {TAG_BYTES} bytes")
         return data.hex()
 
     @staticmethod
@@ -282,11 +326,26 @@ class MatrixForm(Form):
     def facts(self) -> Explanation:
         return self.plan.explain()
 
+    @property
+    def client_key_bytes(self) -> int:
+        return key_set_memory(self.facts)
+
+    @property
+    def server_key_bytes(self) -> int:
+        return int(self.facts["key_bytes"])
+
+    @property
+    def sent_key_bytes(self) -> int:
+        return self.server_key_bytes + SEAL_BYTES
+
     def query_entries(self, samples: int) -> int:
         return samples * (self._inputs + self.problem.entries)
 
     def query_bytes(self, samples: int) -> int:
         return samples * int(self.facts["vector_bytes"])
+
+    def ciphertext_memory(self, samples: int) -> int:
+        return samples * vector_memory(self.facts)
 
     def vectors(self, inputs: Integers) -> Integers:
         """The inputs of k samples as columns, with the constants of the bias below."""

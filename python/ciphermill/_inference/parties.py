@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 from typing import Any, NoReturn, TypeVar
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ciphermill._checks import instance, integer, items, limit, received, require_memory, require_size
-from ciphermill._clients import Clients
+from ciphermill._clients import Clients, Registered
 from ciphermill._inference import spec
 from ciphermill._inference.messages import HEADER, LENGTH, Header, Kind, Message
 from ciphermill._inference.network import MAX_SAMPLES, Network, batches
@@ -26,11 +26,8 @@ from ciphermill.errors import KeyMismatchError, ParameterError, PeerError, Secre
 
 T = TypeVar("T")
 
-#: The default limits of a client: bytes of its keys for the server, and bytes of one query.
+#: The default limits of a client: bytes of memory of its keys, and of one query.
 MAX_KEY_BYTES, MAX_QUERY_BYTES = 256 << 20, 1 << 30
-
-#: Bytes of a sealed key beyond those that its plan counts, at most.
-SEAL_BYTES = 4096
 
 
 def _receive(message: Message | bytes, kind: Kind, network: bytes, most: int | None = None) -> Message:
@@ -56,13 +53,21 @@ def _read(read: Callable[[], T], what: str) -> T:
         raise WireError(f"{what} does not fit its layer: {error}") from error
 
 
+@dataclass(frozen=True)
+class _Prepared:
+    """The weights of each layer for the keys of a client, and the client's number of samples of each layer."""
+
+    weights: list[Any]
+    samples: list[int]
+
+
 class Server:
     """The owner of a model: multiplies encrypted inputs by its weights. It sees no inputs, outputs or predictions.
 
     A client must be registered, so that the operator decides who may ask. Use `PrivateClassifier.server` to make one.
 
     **Names.** Each key set carries a label, 16 bytes that its client draws at random. The label tells key sets apart. It
-    authenticates nobody: a client can draw a new one at any time, and anybody who has seen it can send it. The operator
+    authenticates no one: a client can draw a new one at any time, and other senders can copy it. The operator
     authenticates clients, for example by their TLS certificates, and gives the authenticated name to `register` and `layer`.
     Samples are counted by that name, whatever keys the client uses. Without a name, the label stands for it.
     """
@@ -78,9 +83,11 @@ class Server:
     ) -> None:
         self._max_samples = limit(max_samples, "max_samples")
         forms = [stage.form for stage in network.stages]
-        self._clients: Clients[list[Any]] = Clients(sum(form.key_bytes for form in forms), max_clients, max_bytes)
-        self._most_key_bytes = HEADER.size + sum(form.key_bytes + LENGTH.size + SEAL_BYTES for form in forms)
-        #: By name: the samples of each layer.
+        self._clients: Clients[_Prepared] = Clients(
+            sum(form.server_key_bytes for form in forms), max_clients, max_bytes
+        )
+        self._most_key_bytes = HEADER.size + sum(LENGTH.size + form.sent_key_bytes for form in forms)
+        #: The samples of each layer by the name that the operator gave, which outlive a client's keys.
         self._samples: dict[str, list[int]] = {}
         self._lock = Lock()
         self._network = network
@@ -105,7 +112,7 @@ class Server:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the registered clients take: their keys, and 4096 bytes each."""
+        """Bytes of memory that the registered clients need: their keys, and 4096 bytes each."""
         return self._clients.nbytes
 
     def register(self, keys: Message | bytes, *, name: str | None = None) -> str:
@@ -113,11 +120,14 @@ class Server:
 
         `name` is the client's name as the operator has authenticated it; by default, it is the label of the keys. A server with
         `max_samples` needs it, because a client can change its label. A name has one key set: new keys replace the old ones,
-        which are freed first, and the count of samples stays. Registering the same keys again changes nothing.
+        and the count of samples stays. The old keys stay until the new ones are prepared, so an error changes nothing. During
+        a replacement the server has both key sets of one client, which may exceed `max_bytes` by one client. Registering the
+        same keys again changes nothing.
 
         Raises `WireError` for bytes that are not keys, or more bytes than keys of this network have; `KeyMismatchError` for keys
-        of another network, or if the label belongs to another client; `ParameterError` if `name` is missing; `MemoryLimitError`
-        beyond `max_clients` or `max_bytes`, before keys are read.
+        of another network, if the label belongs to another client, or if no name is given and the label has other keys, which
+        `forget` removes; `ParameterError` if `name` is missing; `MemoryLimitError` beyond `max_clients` or `max_bytes`, before
+        keys are read.
         """
         if name is None and self._max_samples is not None:
             raise ParameterError(
@@ -127,14 +137,21 @@ class Server:
         message = _receive(keys, "keys", self._digest, self._most_key_bytes)
         digest = hashlib.sha256(message.to_bytes()).digest()
 
-        def prepare() -> list[Any]:
+        def prepare() -> _Prepared:
             evaluations = message.open(self._read_keys)
-            return [weights.register(each) for weights, each in zip(self._weights, evaluations, strict=True)]
+            weights = [weights.register(each) for weights, each in zip(self._weights, evaluations, strict=True)]
+            return _Prepared(weights, self._samples_of(message.client, name))
 
-        name = self._clients.register(message.client, digest, name, prepare)
+        return self._clients.register(message.client, digest, name, prepare).name
+
+    def _samples_of(self, label: str, name: str | None) -> list[int]:
+        """The count of samples for keys that are about to be registered."""
         with self._lock:
-            self._samples.setdefault(name, [0] * self.layers)
-        return name
+            found = self._find_counts(label if name is None else name)
+            counts = [0] * self.layers if found is None else found
+            if name is not None:
+                self._samples[name] = counts
+            return counts
 
     def _read_keys(self, parts: list[bytes]) -> list[Any]:
         if len(parts) != self.layers:
@@ -148,12 +165,15 @@ class Server:
         """Free the memory of a client; an unknown name changes nothing. The count of samples of a name that the operator gave
         stays: only `reset` removes it."""
         entry = self._clients.forget(name)
-        if entry is not None and not entry.named:
+        if entry is not None:
             with self._lock:
-                self._samples.pop(name, None)
+                if entry.named:
+                    self._samples.setdefault(name, entry.prepared.samples)
+                else:
+                    self._samples.pop(name, None)
 
     def reset(self, name: str, samples: Sequence[int] | None = None) -> None:
-        """Set the count of samples of a client: to 0, for example once a day, or by layer to those of an earlier server.
+        """Set the count of samples of a client: to 0, for example once a day, or by layer to that of an earlier server.
 
         Counts end with the server. An operator that restarts it stores `samples` before and gives them to the new server.
 
@@ -161,19 +181,20 @@ class Server:
         of 0 or more for each layer.
         """
         instance(name, str, "the name of a client")
+        counts = [0] * self.layers if samples is None else self._checked(samples)
         with self._lock:
-            if samples is not None:
-                counts = [
-                    integer(count, "a number of samples", 0, 1 << 62) for count in items(samples, "samples", "a list")
-                ]
-                if len(counts) != self.layers:
-                    raise ParameterError(f"samples has {len(counts)} numbers; use {self.layers}, one for each layer")
-                self._samples[name] = counts
-            elif name in self._clients.names:
-                self._counts(name)[:] = [0] * self.layers
-            else:
-                self._counts(name)
-                del self._samples[name]
+            if samples is not None and self._clients.named(name) is None:
+                self._samples.setdefault(name, counts)
+            self._counts(name)[:] = counts
+            if samples is None and self._clients.named(name) is None:
+                self._samples.pop(name, None)
+
+    def _checked(self, samples: Sequence[int]) -> list[int]:
+        """Numbers of samples, one for each layer."""
+        counts = [integer(count, "a number of samples", 0, 1 << 62) for count in items(samples, "samples", "a list")]
+        if len(counts) != self.layers:
+            raise ParameterError(f"samples has {len(counts)} numbers; use {self.layers}, one for each layer")
+        return counts
 
     def samples(self, name: str) -> list[int]:
         """By layer: the number of samples that a client can have asked for, the unused places of its ciphertexts included.
@@ -184,15 +205,20 @@ class Server:
             return list(self._counts(instance(name, str, "the name of a client")))
 
     def _counts(self, name: str) -> list[int]:
-        if name not in self._samples:
+        counts = self._find_counts(name)
+        if counts is None:
             raise KeyMismatchError(f"client {name} is not registered; send its keys first")
-        return self._samples[name]
+        return counts
+
+    def _find_counts(self, name: str) -> list[int] | None:
+        client = self._clients.named(name)
+        return self._samples.get(name) if client is None else client.prepared.samples
 
     def layer(self, index: int, query: Message | bytes, *, name: str | None = None) -> Message:
         """The encrypted outputs of a linear layer, from 0 on, for encrypted inputs.
 
         `name` is the authenticated name of the sender. With it, a query under the keys of another client is refused; without it,
-        anybody who knows the label of a key set can use up its samples.
+        any sender who knows the label of a key set can use up its samples.
 
         Raises `WireError` for bytes that are not a query, `KeyMismatchError` for a query of another network, layer or key set or
         of an unknown client, `PeerError` if the client has asked for its `max_samples`.
@@ -206,21 +232,20 @@ class Server:
         client = self._clients.find(message.client, name)
         form = self._network.stages[index].form
         payload = message.open(lambda parts: _read(lambda: form.read_query(parts, message.samples), "a query"))
-        self._count(client.name, index, -(-message.samples // form.lanes) * form.lanes)
-        answer = self._weights[index].multiply(client.prepared[index], payload)
+        self._count(client, index, -(-message.samples // form.lanes) * form.lanes)
+        answer = self._weights[index].multiply(client.prepared.weights[index], payload)
         return Message(replace(message.header, kind="answer"), answer, form.write)
 
-    def _count(self, name: str, layer: int, places: int) -> None:
+    def _count(self, client: Registered[_Prepared], layer: int, places: int) -> None:
         """Count the places for samples in the ciphertexts, before they are answered: a client can use all of them."""
         with self._lock:
-            counts = self._counts(name)
-            count = counts[layer] + places
+            count = client.prepared.samples[layer] + places
             if self._max_samples is not None and count > self._max_samples:
                 raise PeerError(
-                    f"client {name} asks for sample {count} of layer {layer}; the limit is "
+                    f"client {client.name} asks for sample {count} of layer {layer}; the limit is "
                     f"max_samples={self._max_samples}; wait until the server resets the count"
                 )
-            counts[layer] = count
+            client.prepared.samples[layer] = count
 
     def __reduce__(self) -> NoReturn:
         raise SecretError("a server holds weights and is not pickled; pickle the PrivateClassifier")
@@ -274,8 +299,9 @@ class Client:
     """The owner of inputs, with fresh secret keys: encrypts, decrypts, and computes all steps between linear layers.
 
     `client_spec` are the bytes of `PrivateClassifier.client_spec` or `Server.client_spec`. The server chooses the sizes in them,
-    so the client limits their costs: `max_key_bytes` bounds the memory of all keys for the server, 256 MiB by default, and
-    `max_query_bytes` that of one query, 1 GiB by default. `None` is no limit. Neither is exceeded before the error.
+    so the client limits its memory: `max_key_bytes` bounds that of all keys, 256 MiB by default, and `max_query_bytes` that of
+    one query, 1 GiB by default. `None` is no limit. Neither is exceeded before the error. The memory of a query is that of its
+    ciphertexts, and twice that of its integers and of its bytes as sent, which are copied while the query is made and written.
 
     Raises `WireError` if the bytes are not a client spec, `MemoryLimitError` if its keys need more than `max_key_bytes`.
     """
@@ -289,7 +315,7 @@ class Client:
     ) -> None:
         most, self._max_query_bytes = limit(max_key_bytes, "max_key_bytes"), limit(max_query_bytes, "max_query_bytes")
         self._network = spec.from_bytes(client_spec)
-        needed = sum(stage.form.key_bytes for stage in self._network.stages)
+        needed = sum(stage.form.client_key_bytes for stage in self._network.stages)
         require_memory(
             needed, f"the key set of {len(self._network.stages)} layers", most, "max_key_bytes", "a smaller model"
         )
@@ -301,7 +327,7 @@ class Client:
 
     @property
     def name(self) -> str:
-        """The label of the client's keys, drawn at random. It tells key sets apart and authenticates nobody."""
+        """The label of the client's keys, drawn at random. It tells key sets apart and authenticates no one."""
         return self._name.hex()
 
     @property
@@ -364,10 +390,8 @@ class Client:
     def _require_room(self, index: int, samples: int) -> None:
         """An error for a query beyond the client's limit, before it is made."""
         form, most = self._network.stages[index].form, self._max_query_bytes
-        what, remedy = f"a query of layer {index} for {samples} samples", "fewer samples"
-        # The integers have 64 bits each before they are encrypted.
-        needed = max(8 * form.query_entries(samples), form.query_bytes(samples))
-        require_memory(needed, what, most, "max_query_bytes", remedy)
+        what = f"a query of layer {index} for {samples} samples"
+        require_memory(form.query_memory(samples), what, most, "max_query_bytes", "fewer samples")
 
     def next(self, exchange: Exchange, answer: Message | bytes) -> Exchange:
         """The exchange of the next layer, from the server's answer to an exchange.
