@@ -70,10 +70,13 @@ def run(path: Path) -> None:
 
 
 def main() -> int:
+    if sys.argv[1:] not in ([], ["--check"]):
+        print(f"usage: {sys.argv[0]} [--check]", file=sys.stderr)
+        return 2
     failed = False
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         name = path.relative_to(ROOT)
-        if sys.argv[1:] != ["--check"]:
+        if not sys.argv[1:]:
             run(path)
             print(f"{name}: {path.stat().st_size} bytes")
         for fault in faults(path.read_text()):

@@ -1,7 +1,7 @@
 """A plugin of pytest that runs the snippets of pages: pytest -p snippets PAGE…
 
 Every block `python` of a page runs, in order, in one namespace and one empty folder. None is left out. A block that prints is
-followed by a block `output` with its output, in which `…` stands for any text.
+followed by a block `output` with its output, in which `…` stands for any text within a line, and a line `…` for any lines.
 
 A block `console` is a session: each line that begins with `$ ` is a command, and its output follows. A command continues after
 a line that ends with a backslash. All sessions of a page run in one bash in that folder. Its command `ciphermill` is that of
@@ -127,8 +127,11 @@ class Page:
 
 def require_output(shown: str, output: str) -> None:
     """Compare an output with its print in a page; key tags differ in every run."""
-    parts = [re.escape(part) for part in KEY_TAG.sub("TAG", shown.rstrip()).split("…")]
-    if not re.fullmatch(".*?".join(parts), KEY_TAG.sub("TAG", output.rstrip()), re.DOTALL):
+    lines = [
+        r"[\s\S]*?" if line == "…" else "[^\n]*?".join(map(re.escape, line.split("…")))
+        for line in KEY_TAG.sub("TAG", shown.rstrip()).split("\n")
+    ]
+    if not re.fullmatch("\n".join(lines), KEY_TAG.sub("TAG", output.rstrip())):
         raise AssertionError(f"the page shows\n{shown}\nbut the output is\n{output}")
 
 
