@@ -413,7 +413,7 @@ pub fn log2_p_fail(spec: &ParameterSpec, choice: KeyOrder, message_bits: u32, no
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn log2_p_index(polynomial_size: PolynomialSize, message_bits: u32, variance: f64) -> f64 {
-    log2_p_plain(2 << message_bits, polynomial_size, variance)
+    log2_p_plain(message_places(message_bits), polynomial_size, variance)
 }
 
 /// log2 of the probability that a phase of this variance is looked up as another message of `encoding`, in a table of N
@@ -433,15 +433,26 @@ pub fn log2_p_index(polynomial_size: PolynomialSize, message_bits: u32, variance
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn log2_p_table(encoding: &Encoding, polynomial_size: PolynomialSize, variance: f64) -> f64 {
-    log2_p_plain(encoding.places(), polynomial_size, variance)
+    log2_p_plain(encoding.places() as f64, polynomial_size, variance)
+}
+
+/// The places of 2^`message_bits` messages with a padding bit; any number of bits has some.
+pub(crate) fn message_places(message_bits: u32) -> f64 {
+    (f64::from(message_bits) + 1.0).exp2()
+}
+
+/// Whether each of some places, a whole number, has an even number of the 2N phase indices.
+pub(crate) fn has_even_places(polynomial_size: PolynomialSize, places: f64) -> bool {
+    let size = polynomial_size.get() as f64;
+    places <= size && size % places == 0.0
 }
 
 /// The same for messages in `places` places of the torus.
-fn log2_p_plain(places: u64, polynomial_size: PolynomialSize, variance: f64) -> f64 {
-    let half_place = 0.5 / places as f64;
+fn log2_p_plain(places: f64, polynomial_size: PolynomialSize, variance: f64) -> f64 {
+    let half_place = 0.5 / places;
     let half_index = half_index(polynomial_size);
     let near = log2_tails(half_place - half_index, variance);
-    if (polynomial_size.get() as u64).is_multiple_of(places) {
+    if has_even_places(polynomial_size, places) {
         log2_sum(near, log2_tails(half_place + half_index, variance)) - 1.0
     } else {
         near
@@ -453,9 +464,9 @@ pub(crate) fn half_index(polynomial_size: PolynomialSize) -> f64 {
     0.25 / polynomial_size.get() as f64
 }
 
-/// log2 of the probability that Gaussian noise of this variance exceeds `distance` in magnitude.
+/// log2 of the probability that Gaussian noise of this variance exceeds `distance` in magnitude; 0 for a negative distance.
 pub(crate) fn log2_tails(distance: f64, variance: f64) -> f64 {
-    log2_erfc(distance / (2.0 * variance).sqrt())
+    log2_erfc(distance / (2.0 * variance).sqrt()).min(0.0)
 }
 
 /// log2(2^a + 2^b), for probabilities too small for an f64.

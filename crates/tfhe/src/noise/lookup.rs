@@ -4,7 +4,7 @@
 //! edges of a message lie half an index below the middle between two places; with the centred one they lie in the
 //! middle, if each message has an even number of indices.
 
-use super::{half_index, log2_p_index, log2_p_table, log2_sum, log2_tails};
+use super::{half_index, has_even_places, log2_p_index, log2_p_table, log2_sum, log2_tails, message_places};
 use crate::dimension::PolynomialSize;
 use crate::encoding::Encoding;
 use crate::modulus_switch::ModulusSwitch;
@@ -30,7 +30,7 @@ use crate::parameters::ParameterSpec;
 pub fn log2_p_lookup(spec: &ParameterSpec, encoding: &Encoding, variance: f64) -> f64 {
     match spec.modulus_switch {
         ModulusSwitch::Plain => log2_p_table(encoding, spec.polynomial_size, variance),
-        ModulusSwitch::Centred => log2_p_centred(encoding.places(), spec.polynomial_size, variance),
+        ModulusSwitch::Centred => log2_p_centred(encoding.places() as f64, spec.polynomial_size, variance),
     }
 }
 
@@ -39,15 +39,18 @@ pub fn log2_p_lookup(spec: &ParameterSpec, encoding: &Encoding, variance: f64) -
 pub(crate) fn log2_p_message(switch: ModulusSwitch, size: PolynomialSize, message_bits: u32, variance: f64) -> f64 {
     match switch {
         ModulusSwitch::Plain => log2_p_index(size, message_bits, variance),
-        ModulusSwitch::Centred => log2_p_centred(2 << message_bits, size, variance),
+        ModulusSwitch::Centred => log2_p_centred(message_places(message_bits), size, variance),
     }
 }
 
 /// If the 2N indices do not give each place an even number of them, one edge may lie up to an index nearer to the place.
-fn log2_p_centred(places: u64, size: PolynomialSize, variance: f64) -> f64 {
-    let even = (size.get() as u64).is_multiple_of(places);
-    let far = 0.5 / places as f64;
-    let near = if even { far } else { far - 2.0 * half_index(size) };
+fn log2_p_centred(places: f64, size: PolynomialSize, variance: f64) -> f64 {
+    let far = 0.5 / places;
+    let near = if has_even_places(size, places) { far } else { far - 2.0 * half_index(size) };
+    if near <= 0.0 {
+        // A place without an index of its own is always missed.
+        return 0.0;
+    }
     log2_sum(log2_tails(near, variance), log2_tails(far, variance)) - 1.0
 }
 
@@ -122,6 +125,13 @@ mod tests {
             }
         }
         assert_eq!((sign_edge(&plain), sign_edge(&centred)), (index / 2.0, 0.0));
+        // More places than indices, and more than a u64 counts, are always missed.
+        for bits in [11, 62, 63, 64, u32::MAX] {
+            for switch in [ModulusSwitch::Plain, ModulusSwitch::Centred] {
+                let p = log2_p_message(switch, size, bits, (-60f64).exp2());
+                assert_eq!(p, 0.0, "{switch:?}, {bits} bits");
+            }
+        }
         let largest = largest_lookup_variance(ModulusSwitch::Centred, size, 3, -20.0);
         assert!((log2_p_message(ModulusSwitch::Centred, size, 3, largest) + 20.0).abs() < 1e-9);
     }
