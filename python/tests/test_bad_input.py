@@ -158,7 +158,8 @@ def test_malformed_bytes(small: Parties) -> None:
                 load(bad)
         for same in [bytearray(data), memoryview(data), memoryview(b"-" + data)[1:], np.frombuffer(data, np.uint8)]:
             load(same)
-        for other in ["text", None, 3, [1, 2], memoryview(data * 2)[::2]]:
+        objects = np.array([None] * len(data), object)
+        for other in ["text", None, 3, [1, 2], memoryview(data * 2)[::2], objects]:
             with pytest.raises(cm.DtypeError, match="use bytes, bytearray or another contiguous bytes-like object"):
                 load(other)
 

@@ -44,6 +44,10 @@ impl<'py> FromPyObject<'_, 'py> for Bytes<'py> {
             let message = format!("a buffer that is not contiguous is not supported; use {ACCEPTED}");
             return Err(Failure::new(Class::Dtype, message));
         }
+        // The elements of an array of objects are the addresses of the objects.
+        if buffer.format().to_bytes().contains(&b'O') {
+            return Err(Failure::new(Class::Dtype, format!("a buffer of objects is not supported; use {ACCEPTED}")));
+        }
         let (first, len) = (buffer.buf_ptr().cast::<u8>().cast_const(), buffer.len_bytes());
         if len == 0 {
             return Ok(Self::Copied(Zeroizing::new(Vec::new())));
