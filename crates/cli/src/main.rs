@@ -10,6 +10,7 @@ mod inputs;
 mod machine;
 mod output;
 mod place;
+mod signals;
 
 use std::process::ExitCode;
 

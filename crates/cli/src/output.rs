@@ -111,6 +111,17 @@ pub(crate) fn human_time(ns: u64) -> String {
     if ns < 1_000_000 { format!("{:.3} µs", ns as f64 / 1e3) } else { format!("{:.3} ms", ns as f64 / 1e6) }
 }
 
+/// A time for people: in milliseconds, or in seconds from one on.
+pub(crate) fn human_seconds(seconds: f64) -> String {
+    // 999.95 ms would print as 1000.0.
+    if seconds < 0.99995 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
+}
+
+/// A number of things, with the plural of their name.
+pub(crate) fn count(number: u64, name: &str) -> String {
+    format!("{number} {name}{}", if number == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +140,15 @@ mod tests {
         ] {
             assert_eq!(human_bytes(bytes), text);
         }
+    }
+
+    #[test]
+    fn times_and_numbers_read_well() {
+        for (seconds, text) in
+            [(0.0, "0.0 ms"), (0.24996, "250.0 ms"), (0.99996, "1.0 s"), (1.26, "1.3 s"), (80.0, "80.0 s")]
+        {
+            assert_eq!(human_seconds(seconds), text);
+        }
+        assert_eq!([0, 1, 2].map(|number| count(number, "word")), ["0 words", "1 word", "2 words"]);
     }
 }

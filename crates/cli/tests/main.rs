@@ -22,5 +22,6 @@ mod served_image;
 mod spellings;
 mod store;
 mod support;
+mod words;
 #[cfg(debug_assertions)]
 mod wrong_results;

@@ -184,7 +184,7 @@ fn the_benchmark_of_exponentiation_checks_what_it_times() {
         }
         assert!(path.is_none_or(|path| record["path"] == path), "{record}");
     }
-    bench.run("bench modexp --bits 511".split(' ')).usage(&["511", "512..=8192"]);
+    bench.run("bench modexp --bits 511".split(' ')).usage(&["511", "use 512 to 8192"]);
     bench.run("bench modexp --path avx9".split(' ')).usage(&["portable", "ifma"]);
 }
 

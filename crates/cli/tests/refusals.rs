@@ -259,7 +259,11 @@ fn a_program_that_would_take_too_long() {
     }
     bench.write("p.cms", "bootstrap 1:0:0, 3:0:1\n".repeat(100) + "return 3:0:1\n");
     let limited = ["p.cms", "--max-program-seconds", "0.01"];
-    bench.store(["program", "check"], &limited).failed(&["estimated to run", "limit is 10", "--max-program-seconds"]);
+    bench.store(["program", "check"], &limited).failed(&[
+        "estimated to run",
+        "limit is 0.010 s",
+        "--max-program-seconds",
+    ]);
     bench.store(["program", "run"], &limited).failed(&["estimated to run"]);
     bench.store(["program", "check"], &["p.cms", "--max-program-seconds=-1"]).usage(&["--max-program-seconds"]);
 }

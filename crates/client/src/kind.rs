@@ -158,8 +158,8 @@ fn of_packing(error: &PackingError) -> ErrorKind {
 fn of_tfhe(error: &TfheError) -> ErrorKind {
     match error {
         TfheError::Wire(inner) => of_wire(inner),
-        TfheError::Mismatch { .. } | TfheError::OtherEncoding { .. } => ErrorKind::Mismatch,
-        TfheError::Range(_) | TfheError::Encoding(_) => ErrorKind::Range,
+        TfheError::Mismatch { .. } | TfheError::KeySet { .. } | TfheError::OtherEncoding { .. } => ErrorKind::Mismatch,
+        TfheError::Range(_) | TfheError::Encoding(_) | TfheError::Value { .. } => ErrorKind::Range,
         TfheError::Memory { .. } | TfheError::KeyTooLarge { .. } => ErrorKind::Memory,
         TfheError::Randomness(_) | TfheError::Io(_) | TfheError::Engine { .. } => ErrorKind::Other,
         _ => ErrorKind::Parameter,
@@ -217,6 +217,10 @@ mod tests {
         assert_eq!(kind(&set), ErrorKind::Parameter);
         let encoding = Encoding::unsigned(2, true).expect("few bits");
         assert_eq!(kind(&encoding.encode::<u64>(4).expect_err("large")), ErrorKind::Range);
+        let (given, expected) = (ciphermill_lattice::KeyTag(1), ciphermill_lattice::KeyTag(2));
+        assert_eq!(kind(&TfheError::KeySet { what: "key tag of the word", given, expected }), ErrorKind::Mismatch);
+        let large = TfheError::Value { what: "the value of the word", given: 4, min: 0, max: 3 };
+        assert_eq!(kind(&large), ErrorKind::Range);
         assert_eq!(kind(&std::io::Error::other("a disk")), ErrorKind::Other);
     }
 

@@ -82,15 +82,27 @@ impl fmt::Display for Function {
 #[non_exhaustive]
 pub enum ValuesError {
     /// A line is neither a value nor an argument and its value.
-    #[error("line {line}: {text:.40?} is neither `value` nor `argument,value`")]
+    #[error("line {line}: {text:?} is neither `value` nor `argument,value`; use integers from 0 to {}", u32::MAX)]
     Line {
         /// The line, from 1.
         line: usize,
-        /// Its text.
+        /// The beginning of its text.
         text: String,
     },
+    /// A line is not of the form of the first one.
+    #[error("line {line}: {text:?} is not of the form `{form}` of line {first}; use one form in the whole file")]
+    Form {
+        /// The line, from 1.
+        line: usize,
+        /// The beginning of its text.
+        text: String,
+        /// The line that decides the form.
+        first: usize,
+        /// That form.
+        form: &'static str,
+    },
     /// An argument does not fit the bits.
-    #[error("line {line}: the argument {given} does not fit; use 0 to {max}")]
+    #[error("line {line}: the argument {given} does not fit; use 0 to {max}, or more bits (--bits)")]
     Argument {
         /// The line, from 1.
         line: usize,
@@ -118,7 +130,11 @@ pub enum ValuesError {
         argument: u32,
     },
     /// Arguments have no value.
-    #[error("{missing} of {expected} arguments have no value, the first is {first}; give every argument one")]
+    #[error(
+        "{missing} of {expected} arguments have no value, the first is {first}; {}{}",
+        fits.map_or("give every argument one".to_owned(), |bits| format!("give every argument one, or use --bits {bits}")),
+        names.map_or(String::new(), |line| format!(" (line {line} counts as names)"))
+    )]
     Missing {
         /// Arguments without a value.
         missing: usize,
@@ -126,12 +142,14 @@ pub enum ValuesError {
         expected: usize,
         /// The smallest of them.
         first: usize,
+        /// The bits for which the values are complete.
+        fits: Option<u32>,
+        /// The line of names.
+        names: Option<usize>,
     },
     /// The function has a fixed number of bits.
-    #[error("{function} of {given} bits; use {expected}")]
+    #[error("the argument of the function has {expected} bits, {given} were given; use --bits {expected}")]
     Bits {
-        /// The function.
-        function: &'static str,
         /// Bits given.
         given: u32,
         /// Bits of its argument.
@@ -180,7 +198,7 @@ impl Tabulated {
         match function {
             Function::SquareRoot => Ok(built_in(&u32::isqrt)),
             Function::Crc16 => Ok(built_in(&|x| crc16(&x.to_be_bytes()[4 - given.div_ceil(8) as usize..]).into())),
-            Function::SBox if given != 8 => Err(content(ValuesError::Bits { function: "sbox", given, expected: 8 })),
+            Function::SBox if given != 8 => Err(content(ValuesError::Bits { given, expected: 8 })),
             Function::SBox => Ok(built_in(&|x| s_box(x as u8).into())),
             Function::Values(path) => {
                 let bytes = files::read(path, MAX_VALUES_BYTES)?;
@@ -208,22 +226,70 @@ impl Tabulated {
     }
 }
 
-/// The values in a text, by argument: a value on each line, or an argument and its value. `#` starts a comment; a head line
-/// of names is skipped.
+/// The form of a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Value,
+    Pair,
+}
+
+impl Form {
+    /// By the number of fields.
+    fn of(fields: &[&str]) -> Option<Self> {
+        match fields.len() {
+            1 => Some(Self::Value),
+            2 => Some(Self::Pair),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Value => "value",
+            Self::Pair => "argument,value",
+        }
+    }
+}
+
+/// Whether a first line holds names: letters, no digits, and no field such as `nan`, which programs write for a number.
+fn is_header(fields: &[&str]) -> bool {
+    let all = || fields.iter().flat_map(|field| field.chars());
+    all().any(char::is_alphabetic) && !all().any(char::is_numeric) && fields.iter().all(|f| f.parse::<f64>().is_err())
+}
+
+/// The beginning of a line, for messages.
+fn quoted(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let end = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
+    text.chars().take(LONGEST).collect::<String>() + end
+}
+
+/// The values in a text, by argument: a value on each line, or an argument and its value on each. `#` starts a comment; a
+/// first line of names is skipped.
 fn read_values(text: &str, bits: u32) -> Result<Vec<u32>, ValuesError> {
     let expected = 1usize << bits;
+    let max = (expected - 1) as u32;
     let mut values: Vec<Option<u32>> = vec![None; expected];
-    let mut next = 0u64;
+    let (mut form, mut names, mut next) = (None, None, 0u64);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().zip(1..).map(|(text, line)| (text.split('#').next().unwrap_or_default().trim(), line));
-    for (index, (text, line)) in lines.filter(|(text, _)| !text.is_empty()).enumerate() {
-        let fields = text.split(',').map(|field| field.trim().parse::<u64>()).collect::<Result<Vec<_>, _>>();
-        let (argument, given) = match fields.as_deref() {
-            Ok(&[value]) => (next, value),
-            Ok(&[argument, value]) => (argument, value),
-            Err(_) if index == 0 => continue,
-            _ => return Err(ValuesError::Line { line, text: text.to_owned() }),
+    for (text, line) in lines.filter(|(text, _)| !text.is_empty()) {
+        let fields: Vec<_> = text.split(',').map(str::trim).collect();
+        let own = Form::of(&fields);
+        if form.is_none() && is_header(&fields) && own.is_some() {
+            (form, names) = (own.map(|form| (form, line)), Some(line));
+            continue;
+        }
+        let numbers = fields.iter().map(|field| field.parse::<u64>()).collect::<Result<Vec<_>, _>>();
+        let (Some(own), Ok(numbers)) = (own, numbers) else {
+            return Err(ValuesError::Line { line, text: quoted(text) });
         };
-        let max = (expected - 1) as u32;
+        let (expected_form, first) = *form.get_or_insert((own, line));
+        if own != expected_form {
+            return Err(ValuesError::Form { line, text: quoted(text), first, form: expected_form.name() });
+        }
+        let (argument, given) =
+            if let [argument, value] = numbers[..] { (argument, value) } else { (next, numbers[0]) };
         let Some(slot) = usize::try_from(argument).ok().and_then(|argument| values.get_mut(argument)) else {
             return Err(ValuesError::Argument { line, given: argument, max });
         };
@@ -231,11 +297,16 @@ fn read_values(text: &str, bits: u32) -> Result<Vec<u32>, ValuesError> {
         if slot.replace(value).is_some() {
             return Err(ValuesError::Twice { line, argument: argument as u32 });
         }
-        next = argument + 1;
+        next += 1;
     }
     let missing = values.iter().filter(|value| value.is_none()).count();
     match values.iter().position(Option::is_none) {
-        Some(first) => Err(ValuesError::Missing { missing, expected, first }),
+        Some(first) => {
+            // The file may be complete for fewer bits.
+            let (given, all) = (expected - missing, first == expected - missing);
+            let fits = (all && given > 1 && given.is_power_of_two()).then(|| given.ilog2());
+            Err(ValuesError::Missing { missing, expected, first, fits, names })
+        }
         None => Ok(values.into_iter().flatten().collect()),
     }
 }
@@ -309,7 +380,10 @@ mod tests {
         let bits =
             |function, bits| Tabulated::new(&function, bits).map(|table| table.input_bits).map_err(|e| e.to_string());
         assert_eq!(bits(Function::SBox, None), Ok(8));
-        assert_eq!(bits(Function::SBox, Some(7)), Err("sbox: sbox of 7 bits; use 8".to_owned()));
+        assert_eq!(
+            bits(Function::SBox, Some(7)),
+            Err("sbox: the argument of the function has 8 bits, 7 were given; use --bits 8".to_owned())
+        );
         assert_eq!(bits(Function::SquareRoot, None), Ok(14));
         assert!(bits(Function::SquareRoot, Some(21)).is_err() && bits(Function::SquareRoot, Some(0)).is_err());
     }
@@ -317,17 +391,66 @@ mod tests {
     #[test]
     fn values_are_read_in_both_forms() {
         assert_eq!(read_values("3\n2\n1 # one\n\n0", 2), Ok(vec![3, 2, 1, 0]));
-        assert_eq!(read_values("x,f(x)\n2, 7\n0,5\n1,6\n3,8\n", 2), Ok(vec![5, 6, 7, 8]));
+        assert_eq!(read_values("# squares\nx,f(x)\n2, 7\n0,5\n1,6\n3,8\n", 2), Ok(vec![5, 6, 7, 8]));
+        assert_eq!(read_values("value\r\n5\r\n6\r\n", 1), Ok(vec![5, 6]));
+        // A byte order mark, as spreadsheets write one.
+        assert_eq!(read_values("\u{feff}0,1\n1,0\n", 1), Ok(vec![1, 0]));
         let line = |line, text: &str| Err(ValuesError::Line { line, text: text.to_owned() });
         assert_eq!(read_values("0\nx\n", 1), line(2, "x"));
         assert_eq!(read_values("0,1,2\n", 1), line(1, "0,1,2"));
-        assert_eq!(read_values("-1\n", 1), Err(ValuesError::Missing { missing: 2, expected: 2, first: 0 }));
         assert_eq!(read_values("0\n-1\n", 1), line(2, "-1"));
+        assert_eq!(read_values("a\nb\n0\n1\n", 1), line(2, "b"));
+        assert_eq!(read_values(&"9".repeat(1 << 20), 1), line(1, &("9".repeat(40) + "…")));
         assert_eq!(read_values("0,1\n2,1\n", 1), Err(ValuesError::Argument { line: 2, given: 2, max: 1 }));
         assert_eq!(read_values("0,1\n0,1\n", 1), Err(ValuesError::Twice { line: 2, argument: 0 }));
         let wide = ValuesError::Value { line: 1, given: 1 << 32, max: u32::MAX };
         assert_eq!(read_values("4294967296\n", 1), Err(wide));
-        assert_eq!(read_values("1,1\n", 2), Err(ValuesError::Missing { missing: 3, expected: 4, first: 0 }));
+        let missing = |missing, first, fits, names| ValuesError::Missing { missing, expected: 4, first, fits, names };
+        assert_eq!(read_values("1,1\n", 2), Err(missing(3, 0, None, None)));
         assert_eq!(read_values("18446744073709551615,1\n", 1).map_err(|e| e.to_string().len() > 10), Err(true));
+        assert_eq!(read_values("", 2), Err(missing(4, 0, None, None)));
+        // Complete for fewer bits, and not.
+        let short = missing(2, 2, Some(1), None);
+        let message = "2 of 4 arguments have no value, the first is 2; give every argument one, or use --bits 1";
+        assert_eq!(short.to_string(), message);
+        assert_eq!(read_values("1\n2\n", 2), Err(short));
+        assert_eq!(read_values("1\n2\n3\n", 2), Err(missing(1, 3, None, None)));
+        assert_eq!(read_values("0,1\n2,1\n", 2), Err(missing(2, 1, None, None)));
+        let named = missing(1, 3, None, Some(1));
+        assert!(named.to_string().ends_with("give every argument one (line 1 counts as names)"), "{named}");
+        assert_eq!(read_values("value\n1\n2\n3\n", 2), Err(named));
+    }
+
+    /// A first line that is a slip in a value is refused. If it counted as names, the values would move by one argument.
+    #[test]
+    fn a_first_line_that_is_not_a_value_is_refused() {
+        for first in [
+            "-7",
+            "-1",
+            "1.5",
+            "1e3",
+            "0x10",
+            "99999999999999999999",
+            "0;1",
+            "\"1\"",
+            "x1",
+            "nan",
+            "-inf",
+            "+",
+            "\u{664}",
+        ] {
+            let refused = read_values(&format!("{first}\n0\n1\n2\n3\n"), 2);
+            assert_eq!(refused, Err(ValuesError::Line { line: 1, text: first.to_owned() }));
+        }
+    }
+
+    #[test]
+    fn a_file_is_of_one_form() {
+        let form = |line, text: &str, first, form| Err(ValuesError::Form { line, text: text.to_owned(), first, form });
+        assert_eq!(read_values("0,1\n7\n2,2\n3,9\n", 2), form(2, "7", 1, "argument,value"));
+        assert_eq!(read_values("# f\n5\n1,7\n", 1), form(3, "1,7", 2, "value"));
+        // Names have the form of the values.
+        assert_eq!(read_values("x,f(x)\n5\n7\n", 1), form(2, "5", 1, "argument,value"));
+        assert_eq!(read_values("a,b,c\n0,1\n1,1\n", 1), Err(ValuesError::Line { line: 1, text: "a,b,c".to_owned() }));
     }
 }

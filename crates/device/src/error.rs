@@ -229,7 +229,7 @@ pub enum RunError {
     /// The result would be wrong too often.
     #[error(
         "the result would be wrong with a probability of 2^{log2_p_fail:.1}, the limit is 2^{limit:.1}; use fewer operations \
-         between bootstraps or a parameter set with less noise, or raise the limit (--max-log2-p-fail)"
+         between bootstraps, integers of fewer bits or a parameter set with less noise, or raise the limit (--max-log2-p-fail)"
     )]
     FailureTooLikely {
         /// log2 of the probability: the union over the bootstraps and outputs of the run.

@@ -225,8 +225,10 @@ pub enum VerifyError {
     },
     /// The estimated run time is above the limit.
     #[error(
-        "the program is estimated to run for {estimate:.3?}, the limit is {limit:.3?}; split it, or raise the limit \
-         (--max-program-seconds) and the host's I/O timeout with it"
+        "the program is estimated to run for {:.3} s, the limit is {:.3} s; split it, or raise the limit \
+         (--max-program-seconds) and the host's I/O timeout with it",
+        estimate.as_secs_f64(),
+        limit.as_secs_f64()
     )]
     TooSlow {
         /// The sum of the instructions' costs.

@@ -51,7 +51,7 @@ fn temporaries_are_of_the_scheme_of_what_they_take() {
                     pop 18:7:4294901761\npadd 18:7:4294901761, 19:7:2\nreturn 18:7:4294901761\n";
     assert_eq!(disassemble(&assembly.program), expected);
     let unbound = message("pscale w, 18:7:2\nreturn 18:7:2", &[]);
-    assert!(unbound.contains("`w` is read here") && unbound.contains("--bind w=17:0:1"), "{unbound}");
+    assert!(unbound.contains("`w` is read here") && unbound.contains("--bind w=17:7:1"), "{unbound}");
     assert!(message("padd x, y\nreturn x", &[]).contains("--bind x=18:0:1"));
 }
 
@@ -97,6 +97,8 @@ fn an_unbound_name_is_named_with_the_flag_to_add() {
         "line 10, column 15: `r3` is read here, but it is neither bound nor written before; add --bind r3=3:0:1 \
          (type:key:data of the stored object) or the line `.bind r3 3:0:1`"
     );
+    // The key of the bound operands is that of the program.
+    assert!(message(XY_SOURCE, &["r2=3:1:2"]).contains("add --bind r3=3:1:1 (type:key:data"));
     assert!(message("mov r1, r1\nreturn r1", &[]).starts_with("line 1, column 9: `r1` is read here"));
     assert!(message("bootstrap square, 3:0:1", &[]).contains("add --bind square=1:0:0"));
     assert_eq!(

@@ -300,7 +300,7 @@ fn the_estimated_run_time_is_bounded() {
     // The return's millisecond is what is too much.
     assert_eq!(
         refusal(&bootstraps(20)),
-        "the program is estimated to run for 20.001s, the limit is 20.000s; split it, or raise the limit \
+        "the program is estimated to run for 20.001 s, the limit is 20.000 s; split it, or raise the limit \
          (--max-program-seconds) and the host's I/O timeout with it"
     );
     let exact = Limits { max_duration: Duration::from_millis(20_001), ..Limits::default() };

@@ -4,7 +4,7 @@ pub use ciphermill_lattice::KeyTag;
 
 use crate::bounds::{Bounds, TableEncodings};
 use crate::dimension::LweDimension;
-use crate::error::{TfheError, require_equal};
+use crate::error::{TfheError, require_equal, require_key_set};
 use crate::glwe::GlweCiphertext;
 use crate::lwe::LweCiphertext;
 use crate::parameters::{KeyOrder, TorusWidth};
@@ -190,10 +190,7 @@ impl Ciphertext {
     }
 
     fn check(&self, rhs: &Self) -> Result<(), TfheError> {
-        if self.key_tag != rhs.key_tag {
-            let (given, expected) = (rhs.key_tag.0, self.key_tag.0);
-            return Err(TfheError::Mismatch { what: "key tag of the second operand", given, expected });
-        }
+        require_key_set("key tag of the second operand", rhs.key_tag, self.key_tag)?;
         // Where k·N = n the sizes do not tell the keys apart.
         if self.choice != rhs.choice {
             let what = "key choice of the second operand (0 big, 1 small)";

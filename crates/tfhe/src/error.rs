@@ -17,7 +17,7 @@ use crate::range::RangeError;
 #[doc = include_str!("example.txt")]
 /// let other = ClientKey::generate(&parameters, &SecretSeed::from_os()?);
 /// let refused = other.decrypt(&encoding, &three);
-/// assert!(matches!(refused, Err(TfheError::Mismatch { given, .. }) if given == client.tag().0));
+/// assert!(matches!(refused, Err(TfheError::KeySet { given, .. }) if given == client.tag()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +46,28 @@ pub enum TfheError {
         given: u64,
         /// The value that would fit.
         expected: u64,
+    },
+    /// An object is of another key set.
+    #[error("{what} is {given} where {expected} is needed; use objects of one key set")]
+    KeySet {
+        /// The tag that differs, and its object.
+        what: &'static str,
+        /// The key set of the object.
+        given: KeyTag,
+        /// The key set that would fit.
+        expected: KeyTag,
+    },
+    /// A value from the caller is outside its range.
+    #[error("{what} is {given}; use {min} to {max}")]
+    Value {
+        /// The quantity.
+        what: &'static str,
+        /// Its value.
+        given: u64,
+        /// Smallest admissible value.
+        min: u64,
+        /// Largest admissible value.
+        max: u64,
     },
     /// A field of a stored object is outside its range.
     #[error("{what} is {given}, outside of {min} to {max}; the object is damaged or of another version")]
@@ -183,7 +205,12 @@ pub(crate) fn require_equal(what: &'static str, given: usize, expected: usize) -
 
 /// Checks that an object is of a key set.
 pub(crate) fn require_key_set(what: &'static str, given: KeyTag, expected: KeyTag) -> Result<(), TfheError> {
-    if given == expected { Ok(()) } else { Err(TfheError::Mismatch { what, given: given.0, expected: expected.0 }) }
+    if given == expected { Ok(()) } else { Err(TfheError::KeySet { what, given, expected }) }
+}
+
+/// Checks that a value from the caller lies in a range.
+pub(crate) fn require_value(what: &'static str, given: u64, min: u64, max: u64) -> Result<(), TfheError> {
+    if (min..=max).contains(&given) { Ok(()) } else { Err(TfheError::Value { what, given, min, max }) }
 }
 
 /// Checks that a field read from outside lies in a range.

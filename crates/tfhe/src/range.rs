@@ -54,8 +54,11 @@ pub enum RangeError {
         /// Places of the other.
         expected: u64,
     },
-    /// The messages have no bits.
-    #[error("an integer at {places} places has no bits; use an encoding whose number of places is a power of two")]
+    /// The number of places is not a power of two, so the messages are not split into bits.
+    #[error(
+        "an integer in an encoding of {places} places cannot be split into bits; encrypt it with --bits, or use an encoding \
+         whose number of places is a power of two"
+    )]
     NotPowerOfTwo {
         /// Places of the encoding.
         places: u64,

@@ -117,8 +117,8 @@ fn ciphertexts<T: Torus>(
 impl SlowKey {
     fn bootstrap(&self, job: BootstrapJob<'_>) -> Result<Ciphertext, TfheError> {
         if job.input.key_tag() != self.tag {
-            let (given, expected) = (job.input.key_tag().0, self.tag.0);
-            return Err(TfheError::Mismatch { what: "key tag of the ciphertext", given, expected });
+            let (given, expected) = (job.input.key_tag(), self.tag);
+            return Err(TfheError::KeySet { what: "key tag of the ciphertext", given, expected });
         }
         self.parameters.check_ciphertext(job.input)?;
         self.parameters.check_test_vector(job.test_vector)?;

@@ -30,6 +30,13 @@ fn mismatch(error: &TfheError, quantity: &str, given: u64, expected: u64) {
     assert_names(error, &[quantity, &format!("is {given} where {expected} is needed")]);
 }
 
+/// The refusal of an object of another key set, with both tags in their hexadecimal form.
+fn stranger(error: &TfheError, quantity: &str, given: KeyTag, expected: KeyTag) {
+    let TfheError::KeySet { what, given: g, expected: e } = error else { panic!("{error}") };
+    assert!(what.contains(quantity) && (*g, *e) == (given, expected), "{error}");
+    assert_names(error, &[quantity, &format!("is {:016x} where {:016x} is needed", given.0, expected.0)]);
+}
+
 #[test]
 fn ciphertexts_and_tables_of_another_key_do_not_bootstrap() {
     let [ours, theirs] = [1, 4].map(|byte| keys(TEST_SMALL_U64, KeyForm::Seeded, byte));
@@ -38,16 +45,16 @@ fn ciphertexts_and_tables_of_another_key_do_not_bootstrap() {
     let server = ours.load(Backend::Fft);
     let table = ours.client.parameters().test_vector(&encoding(), &encoding(), |m| m).expect("a table");
     let mut rng = Csprng::from_secret(&seed(7), 0);
-    let (given, expected) = (theirs.client.tag().0, ours.client.tag().0);
+    let (given, expected) = (theirs.client.tag(), ours.client.tag());
     for choice in [SMALL, BIG] {
         let foreign = theirs.client.encrypt(&encoding(), 1, choice, &mut rng).expect("in range");
         let sound = ours.client.encrypt(&encoding(), 1, choice, &mut rng).expect("in range");
         let tag = "key tag of the ciphertext";
-        mismatch(&server.bootstrap(&foreign, &table).expect_err("another key"), tag, given, expected);
-        mismatch(&server.keyswitch(&foreign).expect_err("another key"), tag, given, expected);
-        mismatch(&ours.client.decrypt(&encoding(), &foreign).expect_err("another key"), tag, given, expected);
+        stranger(&server.bootstrap(&foreign, &table).expect_err("another key"), tag, given, expected);
+        stranger(&server.keyswitch(&foreign).expect_err("another key"), tag, given, expected);
+        stranger(&ours.client.decrypt(&encoding(), &foreign).expect_err("another key"), tag, given, expected);
         let gate = evaluate(&server, Gate::And, &sound, &foreign).expect_err("another key");
-        mismatch(&gate, "key tag", given, expected);
+        stranger(&gate, "key tag", given, expected);
 
         // A ciphertext that claims our tag and has another set's sizes.
         let forged = narrow.encrypt(&encoding(), 1, choice, &mut rng).expect("in range");
@@ -124,12 +131,14 @@ fn sums_of_what_does_not_belong_together() {
     let (small, big) = (encrypt(&ours, SMALL), encrypt(&ours, BIG));
     let (equal_small, equal_big) = (encrypt(&equal, SMALL), encrypt(&equal, BIG));
     assert_eq!((equal_small.dimension(), equal_small.torus()), (equal_big.dimension(), equal_big.torus()));
-    let tags = (theirs.tag().0, ours.tag().0);
     let widths = Ciphertext::new(ours.tag(), SMALL, LweElements::U64(LweCiphertext::trivial(0, LweDimension(96))));
     let longer = Ciphertext::new(ours.tag(), SMALL, LweElements::U32(LweCiphertext::trivial(0, LweDimension(97))));
+    for (lhs, rhs) in [(&small, encrypt(&theirs, SMALL)), (&big, encrypt(&theirs, BIG))] {
+        let mut sum = lhs.clone();
+        stranger(&sum.add_assign(&rhs).expect_err("another key"), "key tag", theirs.tag(), ours.tag());
+        stranger(&sum.sub_assign(&rhs).expect_err("another key"), "key tag", theirs.tag(), ours.tag());
+    }
     let cases = [
-        (&small, encrypt(&theirs, SMALL), "key tag", tags.0, tags.1),
-        (&big, encrypt(&theirs, BIG), "key tag", tags.0, tags.1),
         (&small, big.clone(), "key choice", 0, 1),
         (&big, small.clone(), "key choice", 1, 0),
         (&equal_small, equal_big.clone(), "key choice", 0, 1),

@@ -293,10 +293,10 @@ fn integers_of_every_width() {
     let stranger = Bench::new(TEST_WORD, 81);
     let strange = stranger.client().encrypt(&encoding, 1, KeyOrder::Big, &mut rng).expect("2 bits");
     let small = bench.client().encrypt(&encoding, 1, KeyOrder::Small, &mut rng).expect("2 bits");
-    for input in [&strange, &small] {
-        let refused = key.run(&[SplitJob { input, split }.into()]);
-        assert!(matches!(refused, Err(TfheError::Mismatch { .. })), "{refused:?}");
-    }
+    let refused = key.run(&[SplitJob { input: &strange, split }.into()]);
+    assert!(matches!(refused, Err(TfheError::KeySet { .. })), "{refused:?}");
+    let refused = key.run(&[SplitJob { input: &small, split }.into()]);
+    assert!(matches!(refused, Err(TfheError::Mismatch { .. })), "{refused:?}");
     let without = keys(MESSAGE_2_2M64, KeyForm::Seeded, 82);
     let input = without.client.encrypt(&encoding, 1, KeyOrder::Big, &mut rng).expect("2 bits");
     let refused = without.load(Backend::Fft).run(&[SplitJob { input: &input, split }.into()]);
@@ -326,24 +326,28 @@ fn words_and_keys_that_do_not_belong_together_are_refused() {
     let stranger = Bench::new(TEST_WORD, 75);
     let strange = stranger.client().encrypt_word(5, 4, &mut rng).expect("4 bits");
     let refused = key.run(&[SelectJob { word: &strange }.into()]);
-    assert!(matches!(refused, Err(TfheError::Mismatch { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(TfheError::KeySet { .. })), "{refused:?}");
     let strange = select(&*stranger.prepare(&CpuEngine::new(Backend::Fft)), &strange);
     let refused = key.run(&[LookUpJob { file: &strange, table: &table }.into()]);
-    assert!(matches!(refused, Err(TfheError::Mismatch { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(TfheError::KeySet { .. })), "{refused:?}");
     assert!(bench.client().decrypt_word(&stranger.client().encrypt_word(1, 2, &mut rng).expect("2 bits")).is_err());
     // A server key without a conversion key, and a conversion key of another key set.
     let plain = bench.keys.load(Backend::Fft);
     let refused = plain.run(&[Job::from(SelectJob { word: &word })]);
     let missing = KeyPartError::Missing(KeyPartId::CONVERSION);
     assert!(matches!(refused, Err(TfheError::KeyPart(error)) if error == missing), "{refused:?}");
-    assert!(matches!(plain.with_conversion(&stranger.conversion[..], INSECURE), Err(TfheError::Mismatch { .. })));
+    assert!(matches!(plain.with_conversion(&stranger.conversion[..], INSECURE), Err(TfheError::KeySet { .. })));
     // A parameter set without words.
     let small = keys(MESSAGE_2_2M64, KeyForm::Seeded, 76);
     let refused = small.client.encrypt_word(1, 2, &mut rng);
     assert!(matches!(refused, Err(TfheError::NoWords { .. })), "{refused:?}");
     assert!(small.client.write_conversion_key(KeyForm::Seeded, server_seeds(1), Vec::new()).is_err());
     // Values and digits out of range.
-    assert!(bench.client().encrypt_word(16, 4, &mut rng).is_err());
+    let text = |refused: Result<Word, TfheError>| refused.expect_err("out of range").to_string();
+    let large = text(bench.client().encrypt_word(16_384, 14, &mut rng));
+    assert_eq!(large, "the value of the word is 16384; use 0 to 16383");
+    let long = text(bench.client().encrypt_word(0, 65, &mut rng));
+    assert_eq!(long, "the number of bits of the word is 65; use 1 to 64");
     assert!(
         bench.client().encrypt_word(0, 0, &mut rng).is_err() && bench.client().encrypt_word(0, 65, &mut rng).is_err()
     );

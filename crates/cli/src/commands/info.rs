@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use ciphermill_device::{Device, MetricsSnapshot};
 use ciphermill_lattice::ModelProbability;
 use ciphermill_middleware::Transport;
+use ciphermill_program::TypeCode;
 use ciphermill_tfhe::parameters::SET_NAMES;
 use ciphermill_tfhe::{KeyForm, KeyKind, KeyOrder, ParameterSet, SecurityPolicy};
 use comfy_table::Table;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::device_args::{self, DEVICE_OPTIONS, UnusedDeviceArgs};
@@ -88,15 +89,36 @@ struct SetReport {
     bootstrapping_key_bytes_full: u64,
     keyswitch_key_bytes_seeded: u64,
     keyswitch_key_bytes_full: u64,
+    /// Of a set with words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversion_key_bytes_seeded: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversion_key_bytes_full: Option<u64>,
     ciphertext_bytes_small: u64,
     ciphertext_bytes_big: u64,
     test_vector_bytes: u64,
 }
 
+/// The number of objects by type, in the order of the type codes.
+struct Objects(BTreeMap<TypeCode, (&'static str, u64)>);
+
+impl Objects {
+    /// The names of the types, and the numbers.
+    fn named(&self) -> impl Iterator<Item = (String, u64)> {
+        self.0.iter().map(|(code, (name, count))| (format!("{code} {name}"), *count))
+    }
+}
+
+impl Serialize for Objects {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.named())
+    }
+}
+
 #[derive(Serialize)]
 struct StoreReport {
     directory: PathBuf,
-    objects: BTreeMap<String, u64>,
+    objects: Objects,
     object_bytes: u64,
     data_file_bytes: u64,
     data_file_free_bytes: u64,
@@ -150,6 +172,7 @@ impl SetReport {
     fn of(name: &'static str) -> Result<Self, CliError> {
         // Listing a set is not using it.
         let set = ParameterSet::named(name, SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly)?;
+        let conversion = |form| set.word.map(|_| set.sealed_key_len(KeyKind::Conversion, form));
         Ok(Self {
             name,
             torus_bits: set.torus.bits(),
@@ -164,6 +187,8 @@ impl SetReport {
             bootstrapping_key_bytes_full: set.sealed_key_len(KeyKind::Bootstrap, KeyForm::Full),
             keyswitch_key_bytes_seeded: set.sealed_key_len(KeyKind::Keyswitch, KeyForm::Seeded),
             keyswitch_key_bytes_full: set.sealed_key_len(KeyKind::Keyswitch, KeyForm::Full),
+            conversion_key_bytes_seeded: conversion(KeyForm::Seeded),
+            conversion_key_bytes_full: conversion(KeyForm::Full),
             ciphertext_bytes_small: set.sealed_ciphertext_len(KeyOrder::Small),
             ciphertext_bytes_big: set.sealed_ciphertext_len(KeyOrder::Big),
             test_vector_bytes: set.sealed_test_vector_len(),
@@ -213,12 +238,10 @@ impl ServedReport {
 
 impl StoreReport {
     fn of(device: &Device, directory: PathBuf) -> Result<Self, CliError> {
-        let mut objects: BTreeMap<String, u64> =
-            device.types().iter().map(|known| (format!("{} {}", known.code, known.name), 0)).collect();
+        let mut objects = Objects(device.types().iter().map(|known| (known.code, (known.name, 0))).collect());
         for space in device.spaces() {
             for stat in device.space(space)?.list() {
-                let name = device.types().iter().find(|known| known.code == stat.id.type_code).map(|known| known.name);
-                *objects.entry(format!("{} {}", stat.id.type_code, name.unwrap_or("unknown"))).or_default() += 1;
+                objects.0.entry(stat.id.type_code).or_insert(("unknown", 0)).1 += 1;
             }
         }
         let MetricsSnapshot { store, memory, commits, key_memory, programs_run, programs_failed, .. } =
@@ -244,7 +267,7 @@ impl StoreReport {
 
     fn table(&self) -> Table {
         let mut table = output::table(["store", &self.directory.to_string_lossy()]);
-        for (kind, count) in &self.objects {
+        for (kind, count) in self.objects.named() {
             table.add_row([format!("objects of type {kind}"), count.to_string()]);
         }
         for (name, value) in [
@@ -279,6 +302,7 @@ impl Report {
             "k",
             "N",
             "bits",
+            "words",
             "security",
             "p_fail",
             "server key",
@@ -286,7 +310,9 @@ impl Report {
             "big",
         ]);
         for set in &self.parameter_sets {
-            let server_key = set.bootstrapping_key_bytes_seeded + set.keyswitch_key_bytes_seeded;
+            let conversion = set.conversion_key_bytes_seeded;
+            let server_key =
+                set.bootstrapping_key_bytes_seeded + set.keyswitch_key_bytes_seeded + conversion.unwrap_or_default();
             sets.add_row([
                 set.name.to_owned(),
                 format!("u{}", set.torus_bits),
@@ -294,6 +320,7 @@ impl Report {
                 set.glwe_dimension.to_string(),
                 set.polynomial_size.to_string(),
                 set.message_bits.to_string(),
+                conversion.map_or("", |_| "yes").to_owned(),
                 format!("{:.1}", set.security_bits),
                 format!("{:#}", ModelProbability { log2: set.log2_p_fail }),
                 human_bytes(server_key),
@@ -306,10 +333,11 @@ impl Report {
         sources.sort_unstable();
         sources.dedup();
         text += &format!(
-            "\nbits: of a message, with a padding bit on top\n\
+            "\nbits: of a message, with a padding bit on top; words: whether the set has words, for tables of up to 20 bits\n\
              security: in bits; sets below 128 need --insecure-params; the figures are: {}\n\
              p_fail: of one bootstrap of such a message in the `big` order (model: independent Gaussian noise)\n\
-             server key: both keys, seeded; small, big: a ciphertext under that key; --json has all sizes",
+             server key: bootstrapping and key-switching key, and with words the conversion key, seeded\n\
+             small, big: a ciphertext under that key; --json has all sizes",
             sources.join("; ")
         );
         text += &format!("\n{}", bfv::text(&self.bfv_parameter_sets));

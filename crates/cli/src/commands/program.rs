@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::device_args::Override;
 use crate::error::CliError;
 use crate::inputs::ProgramArgs;
-use crate::output::{self, human_bytes};
+use crate::output::{self, human_bytes, human_seconds};
 use crate::place::PlaceArgs;
 
 /// Assemble, disassemble, check and run secure-computing programs; print an example
@@ -201,8 +201,11 @@ fn check(args: &Check) -> Result<(), CliError> {
     let CheckedProgram { estimate, outputs, limit } =
         space.check(&loaded.program).map_err(|error| located(&args.program, &loaded, error))?;
     let instructions = loaded.program.instructions().len();
-    let mut text =
-        format!("{}: accepted, {instructions} instructions, estimated {estimate:.1?}", args.program.file().display());
+    let mut text = format!(
+        "{}: accepted, {instructions} instructions, estimated {}",
+        args.program.file().display(),
+        human_seconds(estimate.as_secs_f64())
+    );
     for CheckedOutput { register, log2_p_fail } in &outputs {
         let odds = match log2_p_fail {
             Some(log2) if *log2 == f64::NEG_INFINITY => "exact".to_owned(),
@@ -275,8 +278,11 @@ fn run_program(args: &Run) -> Result<(), CliError> {
         r#override: args.place.overridden(),
     };
     let place = args.out.as_ref().map_or("the result".to_owned(), |path| path.display().to_string());
-    let mut text =
-        format!("{place}: {}, computed in {took:.1?} with the loading of keys", human_bytes(report.bytes as u64));
+    let mut text = format!(
+        "{place}: {}, computed in {} with the loading of keys",
+        human_bytes(report.bytes as u64),
+        human_seconds(report.seconds)
+    );
     if let Some(found) = &report.r#override {
         text += &format!("\noverride: {found}");
     }

@@ -4,6 +4,7 @@ pub(crate) mod bigint;
 pub(crate) mod hmvp;
 pub(crate) mod paillier;
 
+use std::ops::{Bound, RangeBounds};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +24,27 @@ use crate::error::CliError;
 pub(crate) fn engine_names() -> impl TypedValueParser<Value = EngineName> {
     let names = EngineName::ALL.iter().map(|engine| PossibleValue::new(engine.name()).help(engine.about()));
     PossibleValuesParser::new(names).try_map(|name| name.parse::<EngineName>())
+}
+
+/// Accepts the integers of a range that has a smallest one, and names the range where another text is given.
+pub(crate) fn within<T: TryFrom<i128>>(range: impl RangeBounds<i128>) -> impl Fn(&str) -> Result<T, String> + Clone {
+    let min = match range.start_bound() {
+        Bound::Included(&min) => min,
+        Bound::Excluded(&below) => below + 1,
+        Bound::Unbounded => 0,
+    };
+    let max = match range.end_bound() {
+        Bound::Included(&max) => Some(max),
+        Bound::Excluded(&above) => Some(above - 1),
+        Bound::Unbounded => None,
+    };
+    move |text| {
+        let given = text.parse::<i128>().ok().filter(|&given| given >= min && max.is_none_or(|max| given <= max));
+        given.and_then(|given| T::try_from(given).ok()).ok_or_else(|| match max {
+            Some(max) => format!("use {min} to {max}"),
+            None => format!("use {min} or more"),
+        })
+    }
 }
 
 /// The engine that computes.

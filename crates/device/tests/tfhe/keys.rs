@@ -54,7 +54,7 @@ fn replacing_a_key_drops_what_was_loaded() {
     other.install(&f.space, KEY);
     assert!(f.space.read_bytes(x_of(KEY), ReadMode::Stored).expect("stored") == old);
     let y = other.operand(2, &mut f.rng);
-    let tags = [&f.keys, &other].map(|keys| keys.client.tag().0.to_string());
+    let tags = [&f.keys, &other].map(|keys| keys.client.tag().to_string());
     let error =
         f.refuses(&["key tag", &tags[0], &tags[1]], |space| space.write_bytes(y_of(KEY), &y, WriteOptions::default()));
     assert!(matches!(error, DeviceError::ProgramFailed { .. }), "{error}");

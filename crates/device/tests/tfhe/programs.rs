@@ -85,7 +85,7 @@ fn programs_beyond_the_limits() {
     let mut f = Fixture::new(config, KeyOrder::Small);
     // A bootstrap is estimated from those before it; 60,000 take minutes on any machine.
     let slow = program(&format!("{}return 4:0:3", "bootstrap 1:0:0, 4:0:3\n".repeat(60_000)));
-    let cause = fails(&mut f, &slow, &["estimated", "limit is 2.000s"]);
+    let cause = fails(&mut f, &slow, &["estimated", "limit is 2.000 s"]);
     let RunError::Verify(VerifyError::TooSlow { estimate, limit }) = cause else { panic!("{cause}") };
     assert!(estimate > limit && limit == Duration::from_secs(2));
     recovers(f);
@@ -123,7 +123,7 @@ fn operands_of_two_key_sets() {
     let (ours, theirs) = (f.operand(), other.operand(1, &mut f.rng));
     put(&f.space, register("3:5:1"), &ours);
     put(&f.space, register("3:5:2"), &theirs);
-    let tags = [&f.keys, &other].map(|keys| keys.client.tag().0.to_string());
+    let tags = [&f.keys, &other].map(|keys| keys.client.tag().to_string());
     let add = program("homadd 3:5:1, 3:5:2\nreturn 3:5:1");
     let error = f.refuses(&["instruction 0", "3:5:2", "key tag", &tags[0], &tags[1]], |space| space.run(&add));
     let DeviceError::GivenProgramFailed { cause, .. } = error else { panic!("{error}") };

@@ -131,6 +131,14 @@ fn less() -> Table {
     Table::Diagram(Diagram::new(nodes, vec![below]).expect("children come first"))
 }
 
+/// The refusal of a table that reads an empty position, with its remedies.
+fn empty(position: u8) -> String {
+    format!(
+        "it reads position {position}, which is empty; select it before, or give the selected word more digits: by a wider \
+         --range of the integer, or by wcat with a word of 0"
+    )
+}
+
 #[test]
 fn tables_are_looked_up_and_chained() {
     let mut f = Fixture::new(DeviceConfig::in_memory());
@@ -182,12 +190,14 @@ fn slices_and_concatenations_keep_the_digits() {
         0b11_10_01_00_01_11
     });
     // Words of one to 64 digits.
-    assert_eq!(
-        f.operand("wslice 33:0:1, 3\nreturn 33:0:1"),
-        (0, "0 digits from digit 3 on of a word of 4 digits".into())
-    );
-    let beyond = "2 digits from digit 3 on of a word of 4 digits";
-    assert_eq!(f.operand("wslice 33:0:1, 515\nreturn 33:0:1"), (0, beyond.into()));
+    let slice = |count: u32, first: u32| {
+        format!(
+            "a slice of {count} digits from digit {first} on, and the word has 4; use v = 256 · c + f with c from 1 and c + f \
+             up to 4"
+        )
+    };
+    assert_eq!(f.operand("wslice 33:0:1, 3\nreturn 33:0:1"), (0, slice(0, 3)));
+    assert_eq!(f.operand("wslice 33:0:1, 515\nreturn 33:0:1"), (0, slice(2, 3)));
     assert_eq!(f.operand("wslice 33:0:1, -1\nreturn 33:0:1"), (0, "the slice is -1; use 0 or more".into()));
     let doubled = format!("{}return 33:0:1", "wcat 33:0:1, 33:0:1\n".repeat(5));
     assert_eq!(f.operand(&doubled), (4, "the word would have 128 digits; use 1 to 64".into()));
@@ -199,7 +209,6 @@ fn positions_and_keys_are_checked_before_anything_runs() {
     f.table(0, dense(4, 4, &[0, 2], |x| x));
     f.store("33:0:1", 6, 4);
     let look = "wlook 32:0:0, 33:0:9\nreturn 33:0:9";
-    let empty = |position: u8| format!("it reads position {position}, which is empty; select it before");
     assert_eq!(f.operand(look), (0, empty(0)));
     assert_eq!(f.operand(&format!("wselect 33:0:1, 0\n{look}")), (1, empty(2)));
     let far = "2 digits at position 63 end at 65; the selector file has 64";
@@ -278,10 +287,9 @@ fn an_integer_is_split_and_enters_a_table() {
     assert_eq!(metrics.instructions["wsplit"].count, 12);
     // The selection of a word counts its digits before anything runs.
     f.table(1, dense(10, 2, &[0, 1, 2, 3, 4], |x| x & 3));
-    let empty = "it reads position 4, which is empty; select it before";
     assert_eq!(
         f.operand("wsplit 33:0:9, 3:0:1\nwselect 33:0:9, 0\nwlook 32:0:1, 33:0:9\nreturn 33:0:9"),
-        (2, empty.into())
+        (2, empty(4))
     );
 }
 
@@ -303,7 +311,9 @@ fn integers_that_cannot_be_split_are_refused_before_anything_runs() {
         other => panic!("{other}"),
     };
     match handler(refuse(&Encoding::new(0, 9, true).expect("ten"), KeyOrder::Big, &same)) {
-        HandlerError::Range { what, .. } => assert!(what.contains("20 places has no bits"), "{what}"),
+        HandlerError::Range { what, .. } => {
+            assert!(what.contains("20 places cannot be split into bits; encrypt it with --bits"), "{what}")
+        }
         other => panic!("{other}"),
     }
     match handler(refuse(&bits, KeyOrder::Small, &same)) {
@@ -318,6 +328,7 @@ fn integers_that_cannot_be_split_are_refused_before_anything_runs() {
     };
     let cause = refuse(&bits, KeyOrder::Big, &noisy);
     assert!(matches!(cause, RunError::FailureTooLikely { .. }), "{cause}");
+    assert!(cause.to_string().contains("integers of fewer bits"), "{cause}");
     // The conversion key is not needed, and the others are.
     f.space.delete(conversion_key(KEY)).expect("stored");
     let integer = f.client.encrypt(&bits, 200, KeyOrder::Big, &mut f.rng).expect("8 bits");
@@ -354,14 +365,14 @@ fn objects_of_other_sizes_sets_and_forms_are_refused() {
         assert!(error.contains(part), "{error}");
     };
     let word = f.client.encrypt_word(1, 4, &mut rng(3)).expect("in range").to_bytes();
-    refuses("33:0:1", &word[..word.len() - 1], "more for each digit up to 64");
+    refuses("33:0:1", &word[..word.len() - 1], " for each of 1 to 64 digits of a word, in bytes under");
     let other = ClientKey::generate(f.client.parameters(), &SecretSeed::from_bytes([6; 32]));
     let foreign = other.encrypt_word(1, 4, &mut rng(3)).expect("in range").to_bytes();
     refuses("33:0:1", &foreign, "key tag of the word");
     let table = dense(4, 4, &[0, 1], |x| x).to_bytes();
     refuses("32:0:1", &table[..table.len() - 1], "");
     refuses("32:0:1", &vec![0; 5 << 20], "1 to ");
-    refuses("33:0:1", &table, "");
+    refuses("33:0:1", &table, " for each of 1 to 64 digits of a word");
     refuses("32:0:1", &word, "");
     // An operand of the wrong class.
     f.store("33:0:1", 1, 4);

@@ -173,10 +173,14 @@ impl<'a> Resolver<'a> {
         self.set.classes().find(|class| class.default_name() == Some(name))
     }
 
-    /// A register that could stand in an operand of this type.
+    /// A register that could stand in an operand of this type, under the key of the program as far as it is known.
     fn example(&self, role: TypeCode) -> VrId {
         let named = matches!(self.set.class(role), TypeClass::Known(class) if class.default_name().is_some());
-        VrId::new(role, KeyId(0), DataId(u32::from(!named)))
+        let key = match self.key {
+            ProgramKey::One(register) => register.key_id,
+            ProgramKey::Unknown | ProgramKey::Several(..) => KeyId(0),
+        };
+        VrId::new(role, key, DataId(u32::from(!named)))
     }
 
     fn keep(&mut self, operand: Operand<'a>, register: VrId) -> VrId {

@@ -47,7 +47,7 @@ impl ServerKey {
     /// over the key for each thread.
     ///
     /// # Errors
-    /// [`TfheError::KeyPart`] without a conversion key; [`TfheError::Mismatch`] for a word of another key set.
+    /// [`TfheError::KeyPart`] without a conversion key; [`TfheError::KeySet`] for a word of another key set.
     ///
     /// # Example
     /// ```

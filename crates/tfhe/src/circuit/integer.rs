@@ -8,7 +8,7 @@
 //! Each bit needs the ones below it, so the rotations of one integer follow each other. Several integers share the passes over
 //! the key.
 
-use crate::error::{TfheError, require_range};
+use crate::error::{TfheError, require_value};
 use crate::lwe::LweCiphertext;
 use crate::range::{MAX_PLACES, MessageRange, RangeError};
 use crate::word::DIGIT_BITS;
@@ -40,7 +40,7 @@ impl Split {
     /// The low `bits` bits of an integer at 2^`log2_places` places. The bits above must be zero, unless there are none.
     ///
     /// # Errors
-    /// [`TfheError::Field`] for 0 or more than 21 for `log2_places`, and for no bit or more than `log2_places`.
+    /// [`TfheError::Value`] for 0 or more than 21 for `log2_places`, and for no bit or more than `log2_places`.
     ///
     /// # Example
     /// ```
@@ -49,8 +49,8 @@ impl Split {
     /// assert!(Split::new(14, 15).is_err() && Split::new(14, 0).is_err() && Split::new(22, 1).is_err());
     /// ```
     pub fn new(log2_places: u32, bits: u32) -> Result<Self, TfheError> {
-        require_range("log2 of the places of an integer", log2_places.into(), 1, MAX_LOG2_PLACES.into())?;
-        require_range("bits of an integer", bits.into(), 1, log2_places.into())?;
+        require_value("log2 of the places of an integer", log2_places.into(), 1, MAX_LOG2_PLACES.into())?;
+        require_value("the number of bits of the integer", bits.into(), 1, log2_places.into())?;
         Ok(Self { log2_places, bits })
     }
 

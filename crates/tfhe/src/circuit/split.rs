@@ -18,8 +18,8 @@ impl ServerKey {
     /// The word of an integer under the big key.
     ///
     /// # Errors
-    /// [`TfheError::NoWords`] for a set without words; [`TfheError::Mismatch`] for a ciphertext of another key set or under the
-    /// small key.
+    /// [`TfheError::NoWords`] for a set without words; [`TfheError::KeySet`] for a ciphertext of another key set;
+    /// [`TfheError::Mismatch`] for one under the small key.
     ///
     /// # Example
     /// ```

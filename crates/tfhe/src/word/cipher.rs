@@ -5,7 +5,7 @@ use ciphermill_lattice::rng::Csprng;
 use super::MAX_DIGITS;
 use crate::ciphertext::KeyTag;
 use crate::client::ClientKey;
-use crate::error::{TfheError, require_equal, require_key_set, require_range};
+use crate::error::{TfheError, require_equal, require_key_set, require_range, require_value};
 use crate::lwe::LweCiphertext;
 use crate::noise;
 use crate::parameters::{KeyOrder, ParameterSet};
@@ -92,7 +92,8 @@ impl Word {
     /// Whether the word belongs to a key set.
     ///
     /// # Errors
-    /// [`TfheError::NoWords`] for a set without words, [`TfheError::Mismatch`] for a word of another key set or dimension.
+    /// [`TfheError::NoWords`] for a set without words, [`TfheError::KeySet`] for a word of another key set,
+    /// [`TfheError::Mismatch`] for another dimension.
     ///
     /// # Example
     /// ```
@@ -129,7 +130,8 @@ impl Word {
     /// The digits of this word, then those of another.
     ///
     /// # Errors
-    /// [`TfheError::Mismatch`] for words of two key sets or dimensions, [`TfheError::Field`] for more than 64 digits.
+    /// [`TfheError::KeySet`] for words of two key sets, [`TfheError::Mismatch`] for two dimensions, [`TfheError::Field`] for
+    /// more than 64 digits.
     ///
     /// # Example
     /// ```
@@ -149,8 +151,8 @@ impl ClientKey {
     /// Encrypts digits of two bits, the lowest first.
     ///
     /// # Errors
-    /// [`TfheError::NoWords`] for a parameter set without words, [`TfheError::Field`] for a digit above 3 and for no digit or
-    /// more than 64.
+    /// [`TfheError::NoWords`] for a parameter set without words, [`TfheError::Value`] for a digit above 3,
+    /// [`TfheError::Field`] for no digit or more than 64.
     ///
     /// # Example
     /// ```
@@ -163,7 +165,7 @@ impl ClientKey {
     pub fn encrypt_digits(&self, digits: &[u8], rng: &mut Csprng) -> Result<Word, TfheError> {
         self.parameters.require_words()?;
         let encrypt = |&digit: &u8| {
-            require_range("digit", digit.into(), 0, 3)?;
+            require_value("the digit", digit.into(), 0, 3)?;
             self.lwe.encrypt(u32::from(digit) << 30, self.parameters.lwe_noise, rng)
         };
         let digits = digits.iter().map(encrypt).collect::<Result<Vec<_>, TfheError>>()?;
@@ -173,7 +175,7 @@ impl ClientKey {
     /// Encrypts an integer of `bits` bits as a word of ⌈bits/2⌉ digits.
     ///
     /// # Errors
-    /// As [`encrypt_digits`](Self::encrypt_digits), and [`TfheError::Field`] for 0 bits, more than 64, or a value of more.
+    /// As [`encrypt_digits`](Self::encrypt_digits), and [`TfheError::Value`] for 0 bits, more than 64, or a value of more.
     ///
     /// # Example
     /// ```
@@ -184,8 +186,8 @@ impl ClientKey {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn encrypt_word(&self, value: u64, bits: u32, rng: &mut Csprng) -> Result<Word, TfheError> {
-        require_range("bits of a word", bits.into(), 1, 64)?;
-        require_range("value of a word", value, 0, u64::MAX >> (64 - bits))?;
+        require_value("the number of bits of the word", bits.into(), 1, 64)?;
+        require_value("the value of the word", value, 0, u64::MAX >> (64 - bits))?;
         let digits: Vec<u8> = (0..bits.div_ceil(DIGIT_BITS)).map(|i| (value >> (DIGIT_BITS * i) & 3) as u8).collect();
         self.encrypt_digits(&digits, rng)
     }
@@ -193,7 +195,7 @@ impl ClientKey {
     /// The digits of a word.
     ///
     /// # Errors
-    /// [`TfheError::Mismatch`] for a word of another key set.
+    /// [`TfheError::KeySet`] for a word of another key set.
     ///
     /// # Example
     /// ```

@@ -11,6 +11,7 @@ use super::workload::{array, size};
 use super::{all_correct, number};
 use crate::error::CliError;
 use crate::fault::judged;
+use crate::inputs::within;
 use crate::output;
 
 /// Reproduce the ablation of the RVFHE paper: a base with division, +ISA, +reshuffle, +dataflow, per lane
@@ -33,7 +34,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
     machine: PathBuf,
     /// Inputs processed concurrently; halved until they fit
-    #[arg(long, value_name = "K", default_value_t = ABLATION_IN_FLIGHT as u16, value_parser = clap::value_parser!(u16).range(1..=8))]
+    #[arg(long, value_name = "K", default_value_t = ABLATION_IN_FLIGHT as u16, value_parser = within::<u16>(1..=8))]
     in_flight: u16,
     /// Print the records as JSON
     #[arg(long)]

@@ -10,6 +10,7 @@ use ciphermill_rvfhe::compiler::Polynomial;
 use super::program::{CoreFiles, print_text};
 use super::workload::{MachineArg, WorkloadArgs};
 use crate::error::CliError;
+use crate::inputs::within;
 use crate::output;
 use ciphermill_client::files::{self, PendingFile};
 
@@ -33,7 +34,7 @@ pub(super) struct Args {
     #[command(flatten)]
     machine: MachineArg,
     /// Inputs processed concurrently
-    #[arg(long, value_name = "K", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "K", default_value = "1", value_parser = within::<u16>(1..=1024))]
     in_flight: u16,
     /// Directory for core-NN.bin (the words) and core-NN.twiddles (the twiddle memory) of each core, and for inputs.order and
     /// outputs.order; made if it does not exist

@@ -10,6 +10,7 @@ use ciphermill_rvfhe::isa::{Instruction, InstructionMemory};
 use super::program::{CoreFiles, LoadedProgram, read_words};
 use super::workload::MachineArg;
 use crate::error::CliError;
+use crate::inputs::within;
 use crate::output;
 use ciphermill_client::files::{self, PendingFile};
 
@@ -45,7 +46,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     out_scratchpad: Option<PathBuf>,
     /// Cycle limit; programs that are still running then are an error
-    #[arg(long, value_name = "CYCLES", default_value = "1000000", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "CYCLES", default_value = "1000000", value_parser = within::<u64>(1..))]
     cycle_limit: u64,
     /// Overwrite a file that exists
     #[arg(long)]

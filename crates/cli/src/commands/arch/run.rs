@@ -9,6 +9,7 @@ use super::all_correct;
 use super::workload::{MachineArg, WorkloadArgs};
 use crate::error::CliError;
 use crate::fault::judged;
+use crate::inputs::within;
 use crate::output;
 use ciphermill_client::files::{self, PendingFile};
 
@@ -30,10 +31,10 @@ pub(super) struct Args {
     #[command(flatten)]
     machine: MachineArg,
     /// Inputs processed concurrently [default: one alone, then the best of 1, 2, 3, 4, 6 and 8]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "K", value_parser = within::<u16>(1..=1024))]
     in_flight: Option<u16>,
     /// Consecutive runs of the program; a steady state needs 2 [default: 8, or as many as fit]
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "R", value_parser = within::<u16>(1..=1024))]
     runs: Option<u16>,
     /// Where to write a Perfetto trace (ui.perfetto.dev) of all cores and networks; of a single run unless --in-flight or --runs is given
     #[arg(long, value_name = "FILE")]

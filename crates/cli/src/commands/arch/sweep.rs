@@ -6,6 +6,7 @@ use super::workload::{MachineArg, WorkloadArgs};
 use super::{all_correct, number};
 use crate::error::CliError;
 use crate::fault::judged;
+use crate::inputs::within;
 use crate::output::{self, Progress};
 
 /// Vary parameters of an array, one at a time or in every combination, and run a workload on each
@@ -34,10 +35,10 @@ pub(super) struct Args {
     #[arg(long, requires = "vary")]
     product: bool,
     /// Inputs processed concurrently [default: the best of 1, 2, 3, 4, 6 and 8 that fit]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "K", value_parser = within::<u16>(1..=1024))]
     in_flight: Option<u16>,
     /// Threads [default: one per processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = within::<u16>(1..=64))]
     threads: Option<u16>,
     /// Print the records as JSON, without the points that do not fit
     #[arg(long)]

@@ -7,6 +7,7 @@ use ciphermill_arch::report::{DEFAULT_MODULUS, Operation, Workload};
 
 use super::descriptions::{ARRAYS, description};
 use crate::error::CliError;
+use crate::inputs::within;
 
 /// An array.
 #[derive(clap::Args, Debug)]
@@ -50,7 +51,7 @@ pub(super) struct WorkloadArgs {
     #[arg(long, value_enum)]
     ring: Option<RingArg>,
     /// Digits of a key switch; docs/rvfhe.md lists the limits by N [default: 3]
-    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u16).range(1..=16))]
+    #[arg(long, value_name = "D", value_parser = within::<u16>(1..=16))]
     digits: Option<u16>,
     /// Prime modulus below 2^31, 1 modulo 2N; not used by fft and ifft [default: 2013265921]
     #[arg(long, value_name = "Q")]

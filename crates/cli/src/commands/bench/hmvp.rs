@@ -16,8 +16,8 @@ use super::Record;
 use super::samples::{Samples, pool, threads};
 use crate::error::CliError;
 
-use crate::inputs::EngineArgs;
 use crate::inputs::hmvp::RequestArgs;
+use crate::inputs::{EngineArgs, within};
 use crate::machine::{Machine, peak_rss_bytes};
 
 /// Time the product of a random plain matrix and an encrypted vector
@@ -34,16 +34,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     engine: EngineArgs,
     /// Threads [default: all CPUs of this process]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = within::<u16>(1..=1024))]
     threads: Option<u16>,
     /// Prepare the matrix within each sample
     #[arg(long)]
     fresh_matrix: bool,
     /// Encrypted vectors that share one pass over the matrix; times are per vector
-    #[arg(long, value_name = "V", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "V", default_value = "1", value_parser = within::<u16>(1..=64))]
     vectors: u16,
     /// Timed runs, after one untimed run
-    #[arg(long, value_name = "K", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "K", default_value = "20", value_parser = within::<u32>(1..=1_000_000))]
     samples: u32,
     /// Print the record as JSON
     #[arg(long)]

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::samples::{Samples, per_second, pool};
 use super::{ConstantTime, Record};
 use crate::error::CliError;
+use crate::inputs::within;
 
 use crate::inputs::bigint::{ModExpArgs, path_name};
 use crate::machine::{Machine, peak_rss_bytes};
@@ -24,15 +25,15 @@ computed beforehand. Times are those of a batch, divided by its length, on one t
 with those of another library.")]
 pub(crate) struct Args {
     /// Bits of the modulus and of the exponents; use 512 to 8192
-    #[arg(long, value_name = "BITS", default_value = "2048", value_parser = clap::value_parser!(u32).range(512..=8192))]
+    #[arg(long, value_name = "BITS", default_value = "2048", value_parser = within::<u32>(512..=8192))]
     bits: u32,
     #[command(flatten)]
     engine: ModExpArgs,
     /// Exponentiations per call [default: the number of lanes of the path]
-    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "B", value_parser = within::<u16>(1..=4096))]
     batch: Option<u16>,
     /// Timed runs, after one untimed run
-    #[arg(long, value_name = "K", default_value = "50", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "K", default_value = "50", value_parser = within::<u32>(1..=1_000_000))]
     samples: u32,
     /// Print the record as JSON
     #[arg(long)]

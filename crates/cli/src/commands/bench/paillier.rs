@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::samples::{Samples, per_second, pool, threads};
 use super::{ConstantTime, Record};
 use crate::error::CliError;
+use crate::inputs::within;
 
 use crate::inputs::bigint::{ModExpArgs, path_name};
 use crate::machine::{Machine, peak_rss_bytes};
@@ -36,16 +37,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     engine: ModExpArgs,
     /// Threads
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = within::<u16>(1..=1024))]
     threads: u16,
     /// Elements per call; sums use four times as many
-    #[arg(long, value_name = "B", default_value = "128", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "B", default_value = "128", value_parser = within::<u16>(1..=4096))]
     batch: u16,
     /// Rows of the matrix; it has one column per element
-    #[arg(long, value_name = "M", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "M", default_value = "16", value_parser = within::<u16>(1..=1024))]
     rows: u16,
     /// Timed runs per operation, after one untimed run
-    #[arg(long, value_name = "K", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "K", default_value = "20", value_parser = within::<u32>(1..=1_000_000))]
     samples: u32,
     /// Print the record as JSON
     #[arg(long)]

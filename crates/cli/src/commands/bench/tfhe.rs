@@ -15,7 +15,7 @@ use super::Record;
 use super::samples::{Samples, pool, threads};
 use crate::error::CliError;
 use crate::fault::judged;
-use crate::inputs::{BackendArg, EngineArgs, KeyOrderArg};
+use crate::inputs::{BackendArg, EngineArgs, KeyOrderArg, within};
 use crate::machine::{Machine, peak_rss_bytes};
 use crate::output::Progress;
 
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     params: String,
     /// Threads [default: all CPUs of this process]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = within::<u16>(1..=1024))]
     threads: Option<u16>,
     /// Transform that bootstraps use
     #[arg(long, value_enum, value_name = "NAME", default_value = "fft")]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     engine: EngineArgs,
     /// Timed runs, after one untimed run
-    #[arg(long, value_name = "K", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "K", default_value = "10", value_parser = within::<u32>(1..=1_000_000))]
     samples: u32,
     /// Print the record as JSON
     #[arg(long)]
@@ -52,7 +52,7 @@ pub(crate) struct PbsArgs {
     #[arg(long, alias = "choice", value_enum, value_name = "KEY", default_value = "big")]
     key: KeyOrderArg,
     /// Ciphertexts that share one pass over the key; times are per ciphertext
-    #[arg(long, value_name = "B", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "B", default_value = "1", value_parser = within::<u16>(1..=1024))]
     batch: u16,
 }
 

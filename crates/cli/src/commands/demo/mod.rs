@@ -1,6 +1,7 @@
 //! `ciphermill demo`: the NVMe paper's Table 5 from key generation to the decrypted product, through the device; a function of
-//! 14 bits, which the paper promises; then an encrypted matrix-vector product at a size of the CHAM paper.
+//! 14 bits, which that paper promises; then an encrypted matrix-vector product at a size of the CHAM paper.
 
+mod folder;
 mod hmvp;
 mod report;
 mod resources;
@@ -25,9 +26,10 @@ use ciphermill_tfhe::quarter_square::{DEFAULT_LOG2_P_FAIL, QuarterSquare};
 use ciphermill_tfhe::{Backend, Ciphertext, ClientKey, KeyForm, KeyOrder, KeySeeds, ParameterSet, SecurityPolicy};
 
 use crate::error::CliError;
-use crate::inputs::{BackendArg, EngineArgs, KeyOrderArg};
+use crate::inputs::{BackendArg, EngineArgs, KeyOrderArg, within};
 use crate::machine;
 use crate::output::{self, Progress};
+use folder::WorkFolder;
 use report::{Pair, Report, Seconds, Sizes};
 use timed::TimedEngine;
 
@@ -56,7 +58,8 @@ first. It has less than 128 bits of security, as have the TEST sets: the demo ac
 and says so.
 
 With --function the demo only looks up this function, of random words or of all: isqrt, crc16, sbox (8 bits), or the \
-values in a .csv file, one line for each argument.")]
+values in a .csv file, one line for each argument. It uses the set WORD_2M64, so --params and the options of the \
+products (--x, --y, --pairs, --key) do not apply.")]
 pub(crate) struct Args {
     /// Name of a parameter set; `ciphermill info` lists them
     #[arg(long, value_name = "NAME", default_value = NVME_TFHE_PAPER)]
@@ -68,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "Y", allow_negative_numbers = true)]
     y: Option<i64>,
     /// Number of products; all but the first have random operands
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = within::<u32>(1..=100_000))]
     pairs: u32,
     #[command(flatten)]
     words: words::WordArgs,
@@ -83,7 +86,7 @@ pub(crate) struct Args {
     /// FOR TESTS ONLY: derive all keys and noise from this number; anyone can then decrypt
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Directory in which a folder for keys and store is made; it is removed at the end
+    /// Directory in which a folder for keys and store is made; it is removed at the end, also after SIGINT or SIGTERM
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Print the result as JSON
@@ -148,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     }
     let parent = resources::work_directory(args.dir.as_deref());
     resources::check(&parameters, &parent)?;
-    let directory = work_folder(&parent)?;
+    let directory = WorkFolder::new(&parent)?;
     if !args.json {
         report::announce(&parameters, args.seed)?;
     }
@@ -219,12 +222,6 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     require_right(report.wrong())
 }
 
-/// A folder for keys and store, which is removed when it is dropped.
-fn work_folder(parent: &Path) -> Result<tempfile::TempDir, CliError> {
-    let folder = tempfile::Builder::new().prefix("ciphermill-demo-").tempdir_in(parent);
-    folder.map_err(CliError::file("make a folder in", parent))
-}
-
 /// An error if results were wrong.
 fn require_right(wrong: usize) -> Result<(), CliError> {
     if wrong == 0 { Ok(()) } else { Err(CliError::WrongResults { wrong }) }
@@ -234,7 +231,7 @@ fn require_right(wrong: usize) -> Result<(), CliError> {
 fn run_words(args: &Args) -> Result<(), CliError> {
     let engine = Engines::new(args.engine.engine, args.backend.into()).bootstrap()?;
     let parent = resources::work_directory(args.dir.as_deref());
-    let directory = work_folder(&parent)?;
+    let directory = WorkFolder::new(&parent)?;
     let mut randomness = Randomness { seed: args.seed, used: 0 };
     let report = words::run(&args.words, engine, &mut randomness, directory.path())?;
     output::result(args.json, &report, &report.to_text())?;

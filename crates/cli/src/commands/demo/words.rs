@@ -1,4 +1,5 @@
-//! A function of words, looked up in a table by the device: what the paper promises for 14 bits, and its bootstrap cannot do.
+//! A function of words, looked up in a table by the device. The NVMe TFHE platform paper promises any function of 14 bits, and
+//! its bootstrap looks up functions of fewer.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,26 +7,29 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ciphermill_client::words::{DEFAULT_BITS, Function, Tabulated};
+use ciphermill_device::Device;
 use ciphermill_device::InstructionMetrics;
 use ciphermill_device::handlers::tfhe::{
     TABLE, TfheHandler, WORD_COW, bootstrapping_key, conversion_key, key_switching_key,
 };
+use ciphermill_device::store::SpaceId;
 use ciphermill_lattice::{Csprng, ModelProbability};
 use ciphermill_math::Isa;
-use ciphermill_middleware::{BlobId, Middleware, ReadMode};
+use ciphermill_middleware::{BlobId, Metadata, Middleware, ReadMode, WriteMode};
 use ciphermill_program::{DataId, Program, TypeCode, VrId, assemble};
 use ciphermill_tfhe::noise::word::WordNoise;
-use ciphermill_tfhe::parameters::WORD_2M64;
+use ciphermill_tfhe::parameters::{NVME_TFHE_PAPER, WORD_2M64};
 use ciphermill_tfhe::word::{Table, Word};
-use ciphermill_tfhe::{ClientKey, KeyForm, ParameterSet, SecurityPolicy, TfheEngine};
+use ciphermill_tfhe::{ClientKey, Encoding, KeyForm, KeyOrder, ParameterSet, SecurityPolicy, TfheEngine};
 use serde::Serialize;
 
 use super::report::PAPER;
 use super::{KEY, Randomness, lap, open_device, write};
 use crate::error::CliError;
 use crate::fault::judged;
+use crate::inputs::within;
 use crate::machine;
-use crate::output::{Progress, human_bytes, table};
+use crate::output::{Progress, count, human_bytes, human_seconds, table};
 
 const WORD: VrId = VrId::new(WORD_COW, KEY, DataId(1));
 const FUNCTION: VrId = VrId::new(TABLE, KEY, DataId(0));
@@ -49,12 +53,12 @@ pub(super) struct WordArgs {
     #[arg(long, value_name = "NAME", value_parser = clap::value_parser!(Function))]
     #[arg(conflicts_with_all = ["params", "x", "y", "pairs", "key"])]
     function: Option<Function>,
-    /// Bits of its words, 2 to 20 [default: 14; 8 for sbox]
-    #[arg(long, value_name = "BITS", requires = "function", value_parser = clap::value_parser!(u32).range(2..=20))]
+    /// Bits of its words, 1 to 20 [default: 14; 8 for sbox]
+    #[arg(long, value_name = "BITS", requires = "function", value_parser = within::<u32>(1..=20))]
     bits: Option<u32>,
-    /// Number of random words
+    /// Number of random words, 1 to 1048576
     #[arg(long, value_name = "K", requires = "function", default_value_t = MANY)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    #[arg(value_parser = within::<u64>(1..=1 << 20))]
     words: u64,
     /// Look up every word instead
     #[arg(long, requires = "function", conflicts_with = "words")]
@@ -99,8 +103,12 @@ pub(super) struct Report {
     output_bits: u32,
     params: String,
     security_bits: f64,
-    /// Of the output of one look-up at its next selection.
+    /// Of the decrypted result of one word, as the device judges it.
     log2_p_fail: f64,
+    /// Of the output of one look-up at its next selection, where another table follows.
+    log2_p_fail_next_selection: f64,
+    /// The most bits of which a bootstrap with the paper's parameters looks up any function; none if it can do this one.
+    paper_bootstrap_bits: Option<u32>,
     words: u64,
     wrong_words: usize,
     seconds: Seconds,
@@ -146,7 +154,8 @@ pub(super) fn run(
     let dense = tabulated.dense(None).map_err(|error| CliError::Usage(error.to_string()))?;
     let function_table = Table::Dense(dense);
     let noise = WordNoise::new(&parameters).ok_or_else(|| CliError::Usage(format!("{WORD_2M64} has no words")))?;
-    let log2_p_fail = noise.log2_p_table(&function_table);
+    let log2_p_fail_next_selection = noise.log2_p_table(&function_table);
+    let paper_bootstrap_bits = paper_bits(&tabulated, bits)?;
 
     let (mut seconds, mut start) = (Seconds::default(), Instant::now());
     let client = ClientKey::generate(&parameters, &randomness.secret()?);
@@ -161,12 +170,16 @@ pub(super) fn run(
     let table_bytes = function_table.to_bytes();
     sizes.table = table_bytes.len() as u64;
     write(&middleware, FUNCTION, table_bytes)?;
-    write(&middleware, PROGRAM, program()?.encode())?;
+    let program = program()?;
+    write(&middleware, PROGRAM, program.encode())?;
     seconds.store = lap(&mut start);
 
     let mut rng = Csprng::from_secret(&randomness.secret()?, 0);
     let arguments = arguments(args, bits, &mut rng);
     let progress = Progress::bar("words on the device");
+    // Any fresh word; the device judges words by their size and noise alone.
+    let fresh = client.encrypt_word(0, bits, &mut rng)?.to_bytes();
+    let log2_p_fail = judged_by(&middleware, &device, &program, fresh)?;
     let (mut times, mut wrong_words, mut before) = (Vec::with_capacity(arguments.len()), 0, BTreeMap::new());
     for (done, &argument) in (1..).zip(&arguments) {
         let word = client.encrypt_word(argument.into(), bits, &mut rng)?.to_bytes();
@@ -199,6 +212,8 @@ pub(super) fn run(
         params: parameters.name.clone(),
         security_bits: parameters.security().bits,
         log2_p_fail,
+        log2_p_fail_next_selection,
+        paper_bootstrap_bits,
         words: arguments.len() as u64,
         wrong_words,
         seconds,
@@ -226,6 +241,37 @@ fn program() -> Result<Program, CliError> {
     Ok(assembled.map_err(CliError::content(Path::new("words.cms")))?.program)
 }
 
+/// log2 of the probability that the result of the program is wrong for a word, by the device's verifier.
+fn judged_by(middleware: &Middleware, device: &Device, program: &Program, word: Vec<u8>) -> Result<f64, CliError> {
+    let blob = middleware.create(Metadata::new(WORD)).wait()?;
+    middleware.write(blob, WriteMode::Stored, word).wait()?;
+    let judged = device.space(SpaceId::EMBEDDED)?.check(program)?;
+    let log2_p_fail = judged.outputs.iter().find_map(|output| output.log2_p_fail);
+    log2_p_fail.ok_or_else(|| CliError::Resources("the device does not state a failure probability".to_owned()))
+}
+
+/// The most bits of which one bootstrap with the paper's parameters looks up any function; `None` if it looks this one up. A
+/// constant needs no bootstrap.
+fn paper_bits(function: &Tabulated, bits: u32) -> Result<Option<u32>, CliError> {
+    if (0..1u32 << bits).all(|argument| function.value(argument) == function.value(0)) {
+        return Ok(None);
+    }
+    let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
+    let paper = ParameterSet::named(NVME_TFHE_PAPER, policy)?;
+    let looks_up = |bits: u32| {
+        Encoding::unsigned(bits, true).is_ok_and(|encoding| {
+            let orders = [KeyOrder::Small, KeyOrder::Big];
+            orders.iter().any(|&order| paper.log2_p_fail_of(&encoding, order) <= paper.log2_p_fail_limit())
+        })
+    };
+    let most = (1..=bits).take_while(|&bits| looks_up(bits)).last().unwrap_or_default();
+    // One whose halves add up to a constant needs no padding bit, so it may have one bit more.
+    let half = 1u32 << (bits - 1);
+    let sum = |argument: u32| u64::from(function.value(argument)) + u64::from(function.value(argument + half));
+    let unpadded = (0..half).all(|argument| sum(argument) == sum(0));
+    Ok((most + u32::from(unpadded) < bits).then_some(most))
+}
+
 /// Writes a word, which runs the program; returns the seconds and the decrypted result.
 fn compute(middleware: &Middleware, client: &ClientKey, word: Vec<u8>) -> Result<(f64, u128), CliError> {
     let start = Instant::now();
@@ -249,19 +295,18 @@ impl Report {
     }
 
     pub(super) fn to_text(&self) -> String {
-        let milliseconds = |s: f64| format!("{:.1} ms", s * 1e3);
         let mut rows = table(["phase", "here", "paper: FPGA"]);
         let s = &self.seconds;
-        let bootstrap = milliseconds(self.paper_bootstrap_s) + ", a bootstrap";
+        let bootstrap = human_seconds(self.paper_bootstrap_s) + ", a bootstrap";
         let [keys, table, word] = [self.sizes.keys, self.sizes.table, self.sizes.word].map(human_bytes);
         let none = String::new;
         for (name, here, paper) in [
-            ("key generation", milliseconds(s.keygen), none()),
-            ("keys, table and program stored", milliseconds(s.store), none()),
-            ("first word, keys brought into computing form", milliseconds(s.first), none()),
-            ("one word through the device (median)", milliseconds(s.word), bootstrap),
-            ("  its selection (mean)", milliseconds(s.select), none()),
-            ("  its look-up (mean)", milliseconds(s.look_up), none()),
+            ("key generation", human_seconds(s.keygen), none()),
+            ("keys, table and program stored", human_seconds(s.store), none()),
+            ("first word, keys brought into computing form", human_seconds(s.first), none()),
+            ("one word through the device (median)", human_seconds(s.word), bootstrap),
+            ("  its selection (mean)", human_seconds(s.select), none()),
+            ("  its look-up (mean)", human_seconds(s.look_up), none()),
             ("three keys, stored", keys, none()),
             ("table", table, none()),
             ("word", word, none()),
@@ -273,17 +318,24 @@ impl Report {
             Some(_) => "\nTEST USE ONLY: keys and noise came from --seed, so that anybody can decrypt.",
             None => "",
         };
+        let paper = self.paper_bootstrap_bits.map_or(String::new(), |most| {
+            let most = count(most.into(), "bit");
+            format!(
+                "The NVMe TFHE platform paper promises any function of 14 bits. A bootstrap with its parameters looks up any \
+                 function of at most {most}, and not this one.\n"
+            )
+        });
         format!(
-            "The function {} of encrypted words, {} bits to {} bits, in a table on the device.\n{rows}\n\
-             The paper promises any function of 14 bits, but its bootstrap looks up far fewer messages: it cannot compute \
-             this.\n\
-             {} words decrypted: {verdict}; an output is wrong with probability {}.\n\
+            "The function {} of encrypted words, {} to {}, in a table on the device.\n{rows}\n\
+             {paper}{} decrypted: {verdict}; a result is wrong with probability {}.\n\
+             If another table follows, its selection reads a result wrongly with probability {}.\n\
              {}: {:.1} bits of security. {} path, {} threads, {}.{seeded}",
             self.function,
-            self.input_bits,
-            self.output_bits,
-            self.words,
+            count(self.input_bits.into(), "bit"),
+            count(self.output_bits.into(), "bit"),
+            count(self.words, "word"),
             ModelProbability { log2: self.log2_p_fail },
+            ModelProbability { log2: self.log2_p_fail_next_selection },
             self.params,
             self.security_bits,
             self.isa,

@@ -31,7 +31,6 @@ use ciphermill_nvme::server::{HostAccess, NamespaceConfig, Subsystem, Target};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use uuid::Uuid;
 
 use self::admin::Admin;
@@ -46,6 +45,7 @@ use self::scrubber::Scrubber;
 use crate::device_args::{self, DeviceArgs, Override, seconds};
 use crate::error::CliError;
 use crate::output;
+use crate::signals::Signals;
 
 /// Serve the device of a store to NVMe/TCP hosts of this machine
 ///
@@ -200,11 +200,11 @@ fn serve(args: &Args, settings: &Settings, runtime: &Runtime) -> Result<(), CliE
             metrics.await;
         });
         let shutdown = async {
-            let name = signals.next().await;
+            let name = signals.next().await.name();
             tracing::info!(signal = name, "stopping; commands in progress may finish");
             notify::tell("STOPPING=1");
             tokio::spawn(async move {
-                let name = signals.next().await;
+                let name = signals.next().await.name();
                 tracing::warn!(signal = name, "second signal: ending at once");
                 process::exit(1);
             });
@@ -216,27 +216,6 @@ fn serve(args: &Args, settings: &Settings, runtime: &Runtime) -> Result<(), CliE
     // Stops the scrubbing thread and lets go of device and volume, which make durable what they were given.
     drop(server);
     stopped
-}
-
-/// The signals that stop a server.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> Result<Self, CliError> {
-        let caught = |kind| signal(kind).map_err(|error| CliError::Server(format!("cannot catch signals: {error}")));
-        Ok(Self { terminate: caught(SignalKind::terminate())?, interrupt: caught(SignalKind::interrupt())? })
-    }
-
-    /// The name of the next one.
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
-    }
 }
 
 /// The sources of the metrics.

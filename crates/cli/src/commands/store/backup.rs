@@ -13,6 +13,7 @@ use ciphermill_device::store::Store;
 use super::{Bars, lines};
 use crate::commands::serve::admin::{Report, Request, socket_path};
 use crate::error::CliError;
+use crate::inputs::within;
 use crate::output;
 
 /// Back up a store, also while `ciphermill serve` serves it
@@ -35,7 +36,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "BYTES", default_value = "4G")]
     budget: Bytes,
     /// Percent of the time that the backup of a served store may take; 100 is fastest, and slows the hosts most
-    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = within::<u32>(1..=100))]
     share: u32,
     /// Print the record of the backup as JSON
     #[arg(long)]

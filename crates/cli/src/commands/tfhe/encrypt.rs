@@ -11,8 +11,8 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use crate::error::CliError;
-use crate::inputs::{EncodingArgs, KeyOrderArg, SecurityArgs};
-use crate::output;
+use crate::inputs::{EncodingArgs, KeyOrderArg, SecurityArgs, within};
+use crate::output::{self, count};
 
 /// Encrypt a message with a secret key
 #[derive(clap::Args, Debug)]
@@ -40,8 +40,8 @@ pub(crate) struct Args {
     message_file: Option<PathBuf>,
     #[command(flatten)]
     encoding: EncodingArgs,
-    /// Encrypt a word of BITS bits instead, with a WORD set
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=63))]
+    /// Encrypt a word of BITS bits instead, 1 to 63, with a WORD set
+    #[arg(long, value_name = "BITS", value_parser = within::<u32>(1..=63))]
     #[arg(conflicts_with_all = ["bits", "signed", "min", "max", "no_padding", "range", "key"])]
     word: Option<u32>,
     /// Part of the encoding in which the message lies, as 0:6; public [default: the whole encoding]
@@ -90,7 +90,8 @@ fn word(args: &Args, bits: u32) -> Result<(), CliError> {
     let bytes = files::write(&args.out, &word.to_bytes(), files::PUBLIC, args.force)?;
     let (params, digits) = (&client.parameters().name, word.digits().len());
     let report = WordReport { path: &args.out, bytes, params, digits };
-    let text = format!("{}: {bytes} bytes, a word of {digits} digits of {params}", args.out.display());
+    let text =
+        format!("{}: {bytes} bytes, a word of {} of {params}", args.out.display(), count(digits as u64, "digit"));
     output::result(args.json, &report, &text)
 }
 

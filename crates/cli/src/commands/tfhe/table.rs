@@ -8,7 +8,8 @@ use ciphermill_tfhe::word::{MAX_DENSE_BITS, MAX_POSITIONS, Table};
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::output::{self, human_bytes};
+use crate::inputs::within;
+use crate::output::{self, count, human_bytes};
 
 /// Make the table of a function of words
 #[derive(clap::Args, Debug)]
@@ -21,18 +22,19 @@ A table is public: the device sees the function, not the words. It needs no keys
 selects the digits of a word (`wselect n, v`) and looks the table up (`wlook t, n`). The table reads the digit at each \
 of its positions, the lowest digit first.
 
-A CSV file has the value of each argument, on its own line or after the argument and a comma; # starts a comment. Its \
-values have as many bits as the largest needs; those of the other functions have as many as the argument.")]
+A CSV file has one line for each argument: its value, or the argument, a comma and its value. All lines have one form. \
+The first line may hold names, with letters and without digits. # starts a comment. The values have as many bits as \
+the largest needs; those of the other functions have as many as the argument.")]
 pub(crate) struct Args {
     /// Function: isqrt, crc16, sbox (8 bits), or the name of a .csv file
     #[arg(long, value_name = "NAME", value_parser = clap::value_parser!(Function))]
     function: Function,
-    /// Bits of the argument [default: 14; 8 for sbox]
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_DENSE_BITS)))]
+    /// Bits of the argument, 1 to 20 [default: 14; 8 for sbox]
+    #[arg(long, value_name = "BITS", value_parser = within::<u32>(1..=i128::from(MAX_DENSE_BITS)))]
     bits: Option<u32>,
-    /// Position of the selectors of each digit of the argument, the lowest first [default: 0,1,…]
+    /// Position of the selectors of each digit of the argument, 0 to 63, the lowest first [default: 0,1,…]
     #[arg(long, value_name = "P,…", value_delimiter = ',')]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..MAX_POSITIONS as i64))]
+    #[arg(value_parser = within::<u8>(0..MAX_POSITIONS as i128))]
     positions: Option<Vec<u8>>,
     /// Where to write the table
     #[arg(long, short, value_name = "FILE")]
@@ -70,12 +72,12 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         positions,
     };
     let text = format!(
-        "{}: {}, {} from {} to {} bits",
+        "{}: {}, {} from {} to {}",
         args.out.display(),
         human_bytes(bytes),
         report.function,
         report.input_bits,
-        report.output_bits
+        count(report.output_bits.into(), "bit")
     );
     output::result(args.json, &report, &text)
 }

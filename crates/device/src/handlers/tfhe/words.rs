@@ -195,7 +195,7 @@ pub(super) fn check_size(id: VrId, size: u64, parameters: Option<&ParameterSet>)
         _ if !(1..=max).contains(&size) => wrong(format!("1 to {max}")),
         Some(parameters) if digits_of(parameters, size).is_none() => {
             let [one, two] = [1, 2].map(|digits| parameters.sealed_word_len(digits));
-            wrong(format!("{one}, and {} more for each digit up to {MAX_DIGITS}", two - one))
+            wrong(format!("{} and {} for each of 1 to {MAX_DIGITS} digits of a word, in", 2 * one - two, two - one))
         }
         _ => Ok(()),
     }
@@ -299,7 +299,10 @@ fn slice(id: VrId, factor: i32, digits: usize) -> Result<std::ops::Range<usize>,
     let factor = unsigned(id, factor, "the slice")?;
     let (first, count) = (factor % 256, factor / 256);
     if count == 0 || first + count > digits {
-        let what = format!("{count} digits from digit {first} on of a word of {digits} digits");
+        let what = format!(
+            "a slice of {count} digits from digit {first} on, and the word has {digits}; use v = 256 · c + f with c from 1 and \
+             c + f up to {digits}"
+        );
         return Err(HandlerError::Operand { id, what });
     }
     Ok(first..first + count)
@@ -343,7 +346,11 @@ pub(super) fn effect(
             };
             let empty = positions & !filled;
             if empty != 0 {
-                let what = format!("it reads position {}, which is empty; select it before", empty.trailing_zeros());
+                let what = format!(
+                    "it reads position {}, which is empty; select it before, or give the selected word more digits: by a wider \
+                     --range of the integer, or by wcat with a word of 0",
+                    empty.trailing_zeros()
+                );
                 return Some(Err(HandlerError::Operand { id: t, what }));
             }
             let variance = noise.map_or(f64::INFINITY, |noise| noise.digit(depth));

@@ -11,7 +11,7 @@ mod server;
 use std::path::PathBuf;
 
 use crate::error::CliError;
-use crate::inputs::EngineArgs;
+use crate::inputs::{EngineArgs, within};
 use crate::output::Progress;
 use record::Bench;
 
@@ -41,13 +41,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     /// Seconds for each load and for each floor that is a rate
-    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=600))]
+    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = within::<u32>(1..=600))]
     seconds: u32,
     /// Compute-on-write programs per placement
-    #[arg(long, value_name = "K", default_value = "200", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "K", default_value = "200", value_parser = within::<u32>(1..=100_000))]
     samples: u32,
     /// Hosts connected and idle, with two connections each
-    #[arg(long, value_name = "N", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value = "64", value_parser = within::<u32>(1..=100))]
     hosts: u32,
     #[command(flatten)]
     engine: EngineArgs,
