@@ -43,7 +43,7 @@ integers, and encrypts again. Seconds by layer, bytes, and the facts that each p
 **Who learns what.** The server learns the number of samples and the time of each message, and nothing of the input, the outputs
 and the prediction. The client sees the integer outputs (pre-activations) of every linear layer. It may learn the model: each
 output is a linear equation in the weights, and with one more independent sample than a dense layer has inputs, the client can
-solve for all of its weights. One image can suffice for a convolution. The noise of ciphertexts and their unused places hold
+solve for all of its weights. One image can suffice for a convolution. The noise of ciphertexts and their unused slots hold
 further functions of the weights. Private inference protects the client only; limit the samples of each client (`max_samples`).
 Both parties follow the protocol: a server that deviates can falsify results. The client never judges an answer, and an
 application must not report to the server whether a prediction was plausible. Messages are not authenticated: send them over

@@ -193,13 +193,13 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         return list(columns), indices
 
     def _require_samples(self, samples: int, names: Sequence[str], indices: Sequence[npt.NDArray[np.int64]]) -> None:
-        for name, index in zip(names, indices, strict=True):
-            needed = SAMPLES_PER_FEATURE * len(index)
-            if samples < needed:
-                raise ParameterError(
-                    f"{samples} samples are fewer than {SAMPLES_PER_FEATURE} times the {len(index)} features of {name}, so its "
-                    f"gradients may reveal labels; use {needed} samples or more, or set allow_label_leak=True"
-                )
+        features, name = max((len(index), name) for name, index in zip(names, indices, strict=True))
+        needed = SAMPLES_PER_FEATURE * features
+        if samples < needed:
+            raise ParameterError(
+                f"{samples} samples are fewer than {SAMPLES_PER_FEATURE} times the {features} features of {name}, so its "
+                f"gradients may reveal labels; use {needed} samples or more, or set allow_label_leak=True"
+            )
 
     def decision_function(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """The scores z; above 0 the second class is the likelier one."""

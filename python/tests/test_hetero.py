@@ -190,7 +190,7 @@ def test_parameters_of_numpy_do_not_overflow() -> None:
 def test_few_samples_need_consent() -> None:
     X, y = breast_cancer()
     few = HeteroLogisticRegression(columns=COLUMNS, backend="bfv", max_iter=2)
-    with pytest.raises(cm.ParameterError, match="100 samples are fewer than 16 times the 10 features of bank"):
+    with pytest.raises(cm.ParameterError, match="100 samples are fewer than 16 times the 20 features of shop"):
         few.fit(X[:100], y[:100])
     clone(few).set_params(allow_label_leak=True).fit(X[:100], y[:100])
 

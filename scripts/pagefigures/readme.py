@@ -33,7 +33,7 @@ def readme_demo() -> str:
             "size",
         ],
     ]
-    head = ["step", "here", "paper: FPGA", "our figure is"]
+    head = ["step", "here", "paper: FPGA", "statistic"]
     return table(head, lines, "lrrl") + "\n\n" + source(device, average="", path=demo["isa"])
 
 
@@ -60,12 +60,11 @@ def readme_products() -> str:
     head = ["1024 × 256 matrix times encrypted vector", "here, alone", "here, next to Lattigo"]
     head += ["Lattigo's time ÷ ours", "paper: FPGA", "paper: CPU"]
     lattigo = (
-        "Lattigo has the best CPU time of another library in the records, by the method of diagonals. It encodes its matrix "
-        "beforehand, except in the last row."
+        "Lattigo, with its diagonal method, is the fastest other CPU library in our records. It encodes its matrix beforehand, "
+        "except in the last row."
     )
     notes = [
-        "Our times are of one thread. Those *alone* are of `make evidence`, those *next to Lattigo* of `make bench`. "
-        + spread(pairs),
+        "Our times are of one thread: *alone* by `make evidence`, *next to Lattigo* by `make bench`. " + spread(pairs),
         lattigo,
         "The paper's FPGA also transforms rows during the product. The paper does not state which steps its times include.",
     ]

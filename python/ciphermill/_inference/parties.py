@@ -197,7 +197,7 @@ class Server:
         return counts
 
     def samples(self, name: str) -> list[int]:
-        """By layer: the number of samples that a client can have asked for, the unused places of its ciphertexts included.
+        """By layer: the number of samples that a client can have asked for, the unused slots of its ciphertexts included.
 
         Raises `KeyMismatchError` for an unknown name.
         """

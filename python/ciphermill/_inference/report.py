@@ -71,7 +71,7 @@ class Report:
             + (", enough to solve for them" if equations >= unknowns else "")
             for layer, (equations, unknowns) in zip(self.layers, self.equations, strict=True)
         ]
-        client.append("functions of the weights in the noise and in unused places of ciphertexts")
+        client.append("functions of the weights in the noise and in unused slots of ciphertexts")
         server = [f"the number of samples, {self.samples}, and the time of each message; nothing of the samples"]
         return {"client": client, "server": server}
 
