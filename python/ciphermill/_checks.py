@@ -83,9 +83,14 @@ def integer(value: Any, what: str, least: int, greatest: int) -> int:
     return number
 
 
+def optional(value: Any, what: str, least: int, greatest: int) -> int | None:
+    """As `integer`, or `None`."""
+    return None if value is None else integer(value, what, least, greatest)
+
+
 def limit(value: Any, what: str) -> int | None:
     """A limit: an integer of 1 or more, or `None` for no limit. Raises `ParameterError` for another value."""
-    return None if value is None else integer(value, what, 1, 1 << 62)
+    return optional(value, what, 1, 1 << 62)
 
 
 def require_memory(needed: int, what: str, most: int | None, name: str, remedy: str) -> None:

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
 from ciphermill import _native
-from ciphermill._checks import instance, integer, mapping, one_of
+from ciphermill._checks import instance, mapping, one_of, optional
 from ciphermill.errors import ClosedError, DtypeError
 
 __all__ = [
@@ -96,10 +96,6 @@ def _path(directory: str | os.PathLike[str]) -> str:
     return os.fspath(directory)
 
 
-def _optional(value: int | None, what: str, least: int, greatest: int) -> int | None:
-    return None if value is None else integer(value, what, least, greatest)
-
-
 def open(
     directory: str | os.PathLike[str],
     *,
@@ -145,9 +141,9 @@ def open(
     return Device(
         _native.DeviceHandle.embedded(
             _path(directory),
-            space=_optional(space, "the space", 0, MAX_ID),
-            memory=_optional(memory, "memory", MIN_MEMORY, MAX_MEMORY),
-            key_memory=_optional(key_memory, "key_memory", 0, MAX_MEMORY),
+            space=optional(space, "the space", 0, MAX_ID),
+            memory=optional(memory, "memory", MIN_MEMORY, MAX_MEMORY),
+            key_memory=optional(key_memory, "key_memory", 0, MAX_MEMORY),
             max_program_seconds=max_program_seconds,
             max_log2_failure=max_log2_failure,
             progress=progress,
@@ -192,7 +188,7 @@ def connect(
             address,
             subsystem=subsystem,
             host=host,
-            namespace=_optional(namespace, "the namespace", 1, MAX_ID - 1),
+            namespace=optional(namespace, "the namespace", 1, MAX_ID - 1),
             give_up_after=give_up_after,
         )
     )

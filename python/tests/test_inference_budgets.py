@@ -177,7 +177,7 @@ def test_a_server_limits_its_clients(parties: Setting, monkeypatch: pytest.Monke
         ):
             server.register(refused)
     assert server.clients == [client.name for client in clients[:2]]
-    # Known keys are no new client, and forgetting one makes room.
+    # Known keys are not a new client, and forgetting one makes room.
     assert server.register(clients[0].keys()) == clients[0].name
     server.forget(clients[1].name)
     assert server.register(refused) == clients[2].name
@@ -371,7 +371,7 @@ def test_bad_keys_do_not_remove_a_client(parties: Setting) -> None:
         server.register(keys, name="bob")
     with pytest.raises(cm.KeyMismatchError, match="bob is not registered"):
         server.samples("bob")
-    # A replacement needs no room of its own.
+    # A replacement needs no further room.
     exact = parties.classifier.server(max_bytes=parties.server_bytes())
     for client in (first, second, first):
         exact.register(client.keys(), name="ann")

@@ -150,7 +150,7 @@ def test_a_name_has_one_key_set() -> None:
         table.register(reader.evaluation, name="ann")
         assert reader.record(table.answer(reader.evaluation, reader.query(1), name="ann"), 1) == b"other"
         assert table.clients == ["ann"]
-    # The keys of another name are refused, whoever sends them.
+    # The keys of another name are refused, from every sender.
     last = readers[-1]
     for call in (
         lambda: table.answer(last.evaluation, last.query(0), name="bob"),
@@ -212,7 +212,7 @@ def test_bad_keys_do_not_remove_a_client() -> None:
         table.register(foreign, name="ann")
     assert table.clients == ["ann"]
     assert first.record(table.answer(first.evaluation, first.query(1), name="ann"), 1) == b"other"
-    # A replacement needs no room of its own.
+    # A replacement needs no further room.
     exact = PrivateTable([b"first", b"other"], max_bytes=table.nbytes)
     for reader in (first, second, first):
         exact.register(reader.evaluation, name="ann")

@@ -451,7 +451,7 @@ def test_a_role_limits_the_bytes_of_a_contribution() -> None:
     ):
         SecureStatistics(**declaration, covariances=True, max_bytes=size - 1)
     limited = SecureStatistics(**declaration, covariances=True, max_bytes=size)
-    # It is no part of the agreement.
+    # It is not part of the agreement.
     assert limited.plan == SecureStatistics(**declaration, covariances=True, max_bytes=None).plan
     hostile = {f"c{i}": (0, 2**40) for i in range(5700)}
     with pytest.raises(cm.MemoryLimitError, match="the limit is max_bytes=268435456"):

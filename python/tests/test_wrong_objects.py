@@ -19,7 +19,7 @@ FILES = tempfile.TemporaryDirectory()
 
 CALLS = calls(Path(FILES.name))
 
-#: Objects of no use to any function. The last has a `_native`, a `public` and a `decrypt` of its own.
+#: Objects that no function accepts. The last has separate attributes `_native`, `public` and `decrypt`.
 OBJECTS: dict[str, object] = {
     "None": None,
     "str": "text",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .records import Record, load
-from .text import block, digits, duration, gain, listed, ours, source, table, theirs, wrapped
+from .text import block, duration, gain, items, listed, ours, size, source, table, theirs
 
 # Peers as the page names them.
 NAMES = {
@@ -23,14 +23,6 @@ def aim(found: Record) -> str:
         return ""
     ((field, limit),) = found["asked"].items()
     return f"≤ {duration(limit)}" if field == "median_ns" else f"≥ {limit:,g}"
-
-
-def size(count: int) -> str:
-    """Bytes with three digits."""
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= scale:
-            return f"{digits(count / scale)} {unit}"
-    return f"{count} bytes"
 
 
 def spread_of(found: Record) -> float:
@@ -82,11 +74,6 @@ def contribution(found: Record) -> str:
         f"A contribution of `{found['case']}` has {size(figures['sent_bytes'])}; {duration(figures['encrypt_ns'])} of its time "
         "are encryption."
     )
-
-
-def items(sentences: list[str]) -> str:
-    """A list, wrapped."""
-    return "\n".join(wrapped(f"- {sentence}", indent="  ") for sentence in sentences)
 
 
 @block("bench-python")

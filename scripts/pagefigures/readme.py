@@ -1,7 +1,7 @@
 """Figures of the README."""
 
 from .records import load, one, row, rows_of, runs
-from .text import block, duration, gain, of, ours, source, spanned, spread, table, wrapped
+from .text import block, duration, gain, items, of, ours, source, spanned, spread, table
 
 
 @block("readme-demo")
@@ -68,5 +68,4 @@ def readme_products() -> str:
         lattigo,
         "The paper's FPGA also transforms rows during the product. The paper does not state which steps its times include.",
     ]
-    listed = "\n".join(wrapped(f"- {note}", indent="  ") for note in notes)
-    return f"{table(head, lines)}\n\n{listed}\n\n{source(evidence, bench, path=path)}"
+    return f"{table(head, lines)}\n\n{items(notes)}\n\n{source(evidence, bench, path=path)}"

@@ -114,12 +114,27 @@ def table(head: list[str], rows: list[list[str]], align: str = "") -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, marks, *rows])
 
 
+def items(texts: list[str]) -> str:
+    """A list, wrapped."""
+    return "\n".join(wrapped(f"- {text}", indent="  ") for text in texts)
+
+
+def scaled(value: float, large: str, medium: str, small: str) -> str:
+    """A number with three digits in the largest unit of 10^9, 10^6 and 10^3 that it reaches; empty below."""
+    for unit, scale in ((large, 1e9), (medium, 1e6), (small, 1e3)):
+        if value >= scale:
+            return f"{digits(value / scale)} {unit}"
+    return ""
+
+
 def duration(ns: float) -> str:
     """A time with three digits."""
-    for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if ns >= scale:
-            return f"{digits(ns / scale)} {unit}"
-    return f"{digits(ns)} ns"
+    return scaled(ns, "s", "ms", "µs") or f"{digits(ns)} ns"
+
+
+def size(count: int) -> str:
+    """Bytes with three digits."""
+    return scaled(count, "GB", "MB", "kB") or f"{count} bytes"
 
 
 def digits(value: float) -> str:

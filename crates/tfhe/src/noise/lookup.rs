@@ -48,7 +48,7 @@ fn log2_p_centred(places: f64, size: PolynomialSize, variance: f64) -> f64 {
     let far = 0.5 / places;
     let near = if has_even_places(size, places) { far } else { far - 2.0 * half_index(size) };
     if near <= 0.0 {
-        // A place without an index of its own is always missed.
+        // A place without a separate index is always missed.
         return 0.0;
     }
     log2_sum(log2_tails(near, variance), log2_tails(far, variance)) - 1.0
