@@ -242,7 +242,7 @@ class Server:
             count = client.prepared.samples[layer] + places
             if self._max_samples is not None and count > self._max_samples:
                 raise PeerError(
-                    f"client {client.name} asks for sample {count} of layer {layer}, unused slots of ciphertexts included; the limit is "
+                    f"client {client.name} asks for sample {count} of layer {layer}; the limit is "
                     f"max_samples={self._max_samples}; wait until the server resets the count"
                 )
             client.prepared.samples[layer] = count
