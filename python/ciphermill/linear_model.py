@@ -7,19 +7,16 @@ default, computes the same integers without encryption. Attribute `report_` tell
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ciphermill._checks import integer, mapping, real
-from ciphermill._hetero.exchange import Exchange, Plain, TwoKeys
-from ciphermill._hetero.numbers import Columns, Floats
-from ciphermill._hetero.party import Party
-from ciphermill._hetero.report import Report
-from ciphermill._hetero.solver import solve
-from ciphermill.errors import ParameterError, RangeError
+from ciphermill._hetero.numbers import Floats
+from ciphermill._hetero.training import Setup, party, train_together
+from ciphermill.errors import ParameterError
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -32,9 +29,6 @@ __all__ = ["HeteroLogisticRegression"]
 
 #: The most iterations of a training.
 MAX_ITERATIONS = 2**20
-
-#: A party with fewer samples than this many times its features may solve for the labels; a heuristic.
-SAMPLES_PER_FEATURE = 16
 
 
 class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -122,44 +116,32 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         C, tol, max_iter = self._parameters()
         names, indices = self._parties(data.shape[1])
         labels = np.where(targets == 1, 1.0, -1.0)
-        samples = len(labels)
-        if self.backend != "plain" and not self.allow_label_leak:
-            self._require_samples(samples, names, indices)
+        guest, host = names
+        setup = Setup(
+            backend=self.backend,
+            samples=len(labels),
+            features={guest: len(indices[0]) + bool(self.fit_intercept), host: len(indices[1])},
+            C=C,
+            tol=tol,
+            max_iter=max_iter,
+            allow_label_leak=bool(self.allow_label_leak),
+        )
+        setup.require_samples()
+        report = setup.report()
         intercepts = bool(self.fit_intercept), False
-        features = {name: len(index) + own for name, index, own in zip(names, indices, intercepts, strict=True)}
-        report = Report(self.backend, samples, features)
-        parties = []
-        for name, index, intercept in zip(names, indices, intercepts, strict=True):
-            values: Floats = data[:, index]
-            penalties = np.full(values.shape[1], 1.0 / (C * samples))
-            if intercept:
-                values = np.column_stack([values, np.ones(samples)])
-                penalties = np.append(penalties, 0.0)
-            if np.abs(values).max(initial=0.0) > 1e300:
-                raise RangeError(f"the columns of {name} have entries above 1e300; use -1e300 to 1e300")
-            with report.step("encode"):
-                columns = Columns.encode(values)
-            with report.step("precondition"):
-                parties.append(Party(name, columns, penalties))
-        guest, host = parties
-        exchange = self._exchange((guest, host), report, max_iter)
-        weights = solve((guest, host), labels, exchange, report, tol=tol, max_iter=max_iter)
-        own, others = weights
+        parties = {
+            name: party(name, data[:, index], C=C, intercept=own, report=report)
+            for name, index, own in zip(names, indices, intercepts, strict=True)
+        }
+        weights = train_together(setup, parties, labels, report)
         self.classes_ = classes
         self.coef_ = np.zeros((1, data.shape[1]))
-        self.coef_[0, indices[0]] = own[: len(indices[0])]
-        self.coef_[0, indices[1]] = others
-        self.intercept_ = own[len(indices[0]) :].copy() if self.fit_intercept else np.zeros(1)
+        self.coef_[0, indices[0]] = weights[guest][: len(indices[0])]
+        self.coef_[0, indices[1]] = weights[host]
+        self.intercept_ = weights[guest][len(indices[0]) :].copy() if self.fit_intercept else np.zeros(1)
         self.n_iter_ = np.array([len(report.residuals)])
         self.report_ = report
         return self
-
-    def _exchange(self, parties: tuple[Party, Party], report: Report, max_iter: int) -> Exchange:
-        if self.backend == "plain":
-            return Plain(parties, report)
-        exchange = TwoKeys(parties, report, answers=max_iter + 1)
-        report.guarantees.update(exchange.guarantees)
-        return exchange
 
     def _parameters(self) -> tuple[float, float, int]:
         """C, tol and max_iter as numbers of Python, whose arithmetic does not overflow."""
@@ -191,15 +173,6 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         if len(np.unique(chosen)) != features or len(chosen) != features:
             raise ParameterError("columns leave out a column of X or name one twice; assign each to exactly one party")
         return list(columns), indices
-
-    def _require_samples(self, samples: int, names: Sequence[str], indices: Sequence[npt.NDArray[np.int64]]) -> None:
-        features, name = max((len(index), name) for name, index in zip(names, indices, strict=True))
-        needed = SAMPLES_PER_FEATURE * features
-        if samples < needed:
-            raise ParameterError(
-                f"{samples} samples are fewer than {SAMPLES_PER_FEATURE} times the {features} features of {name}, so its "
-                f"gradients may reveal labels; use {needed} samples or more, or set allow_label_leak=True"
-            )
 
     def decision_function(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """The scores z; above 0 the second class is the likelier one."""
