@@ -52,6 +52,7 @@ from ciphermill.errors import (
     PeerError,
     RangeError,
     SecretError,
+    StateError,
     WireError,
 )
 
@@ -89,6 +90,7 @@ __all__ = [
     "PreparedMatrix",
     "RangeError",
     "SecretError",
+    "StateError",
     "SumKeyHolder",
     "SumPlan",
     "SumPublicKey",

@@ -38,6 +38,9 @@ __all__ = [
     "PreparedKernels",
     "PreparedKernels3d",
     "PreparedMatrix",
+    "PsiIds",
+    "PsiParty",
+    "PsiPoints",
     "SumKeyHolder",
     "SumPlan",
     "SumPublicKey",
@@ -324,6 +327,8 @@ class MaskedProduct:
     @property
     def tag(self) -> str:
         """The key set."""
+    def echoes(self, vector: EncryptedVector) -> bool:
+        """Whether the answer has a part of a vector that was sent, in place of a product."""
     def __reduce__(self) -> Any: ...
 
 @final
@@ -729,6 +734,54 @@ class EncryptedSums:
     def from_bytes(plan: SumPlan, data: _Bytes) -> EncryptedSums:
         """Read a sum. Raises `WireError` if the bytes are not one, `KeyMismatchError` if it is of another plan."""
     def __reduce__(self) -> Any: ...
+
+# Private set intersection: `ciphermill.federated` adds the messages.
+
+@final
+class PsiIds:
+    """The ids of a party: 1 to 2^24 distinct byte strings of 1 to 256 bytes. Rows are counted from 0.
+
+    Raises `DtypeError` for objects other than bytes, `ParameterError` for another number or length, and for a repeated id. The
+    messages name rows, never ids.
+    """
+
+    def __new__(cls, ids: Sequence[_Bytes]) -> PsiIds: ...
+    def __len__(self) -> int: ...
+    def blind(self) -> PsiParty:
+        """A party of a new run, with a fresh secret scalar."""
+    def sort(self, rows: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Rows of shape (k,) in ascending order of their ids, bytewise. Raises `RangeError` for a row that does not exist."""
+
+@final
+class PsiParty:
+    """A party in one run with one other party: its secret scalar, and the points of its ids in a random order."""
+
+    @property
+    def points(self) -> PsiPoints:
+        """The points, for the other party."""
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """The row of each point. The other party must not learn it."""
+    def raise_points(self, points: PsiPoints) -> PsiPoints:
+        """The points of the other party times the scalar, in the same order. The scalar is then erased.
+
+        Raises `ParameterError` for a second call.
+        """
+    def __reduce__(self) -> Any: ...
+
+@final
+class PsiPoints:
+    """Distinct elements of ristretto255, none of them the identity."""
+
+    @staticmethod
+    def from_bytes(data: _Bytes, count: SupportsIndex) -> PsiPoints:
+        """Read `count` points of 32 bytes. Raises `WireError` if the bytes are not their canonical encodings, for the identity
+        and for a repeated point, `ParameterError` for another count than 1 to 2^24."""
+    def to_bytes(self) -> bytes:
+        """The encodings of 32 bytes each."""
+    def common(self, other: PsiPoints) -> npt.NDArray[np.int64]:
+        """The places of equal points, here and in the other list: an array of shape (k, 2)."""
+    def __len__(self) -> int: ...
 
 # Paillier: vectors are flat; `ciphermill.paillier` adds shapes.
 

@@ -16,6 +16,7 @@ __all__ = [
     "PeerError",
     "RangeError",
     "SecretError",
+    "StateError",
     "WireError",
 ]
 
@@ -59,6 +60,10 @@ class PeerError(CiphermillError):
 
 class SecretError(CiphermillError, TypeError):
     """A secret was about to be pickled."""
+
+
+class StateError(CiphermillError, OSError):
+    """The state of a training cannot be stored or read, or is of another training."""
 
 
 class DeviceError(CiphermillError):

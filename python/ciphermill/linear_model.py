@@ -13,9 +13,9 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ciphermill._checks import integer, mapping, real
+from ciphermill._checks import integer, mapping, optional, real
 from ciphermill._hetero.numbers import Floats
-from ciphermill._hetero.training import Setup, party, train_together
+from ciphermill._hetero.training import BACKENDS, SOLVERS, Setup, party, train_together
 from ciphermill.errors import ParameterError
 
 try:
@@ -30,15 +30,30 @@ __all__ = ["HeteroLogisticRegression"]
 #: The most iterations of a training.
 MAX_ITERATIONS = 2**20
 
+#: The most parties with columns.
+MAX_PARTIES = 16
+
+#: The most rows of a batch.
+MAX_SAMPLES = 2**31
+
+#: The name of the arbiter in reports of one process.
+ARBITER = "arbiter"
+
+
+def _require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        use = ", ".join(f'"{choice}"' for choice in choices[:-1])
+        raise ParameterError(f'{name}={value!r} is not supported; use {use} or "{choices[-1]}"')
+
 
 class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
     """Logistic regression over the columns of two parties, one of which has the labels.
 
     Parameters
     ----------
-    columns : mapping of two names to slices or index arrays, optional
-        The columns of each party. The first party is the guest; it owns the labels and the intercept. By default, the
-        guest's columns are the first half.
+    columns : mapping of names to slices or index arrays, optional
+        The columns of each party, of two by default. The first party is the guest; it owns the labels and the intercept. By
+        default, the guest's columns are the first half.
     C : float, default 1.0
         The inverse of the strength of the penalty, as in `sklearn.linear_model.LogisticRegression`.
     fit_intercept : bool, default True
@@ -47,9 +62,21 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         The relative norm of the gradient at which the solver ends.
     max_iter : int, default 200
         The greatest number of iterations. It also sizes the noise that hides the matrices.
-    backend : {"plain", "bfv"}, default "plain"
-        "bfv" runs the protocol of two keys without an arbiter, in one process. "plain" computes the same integers in clear:
-        weights are equal in every bit.
+    backend : {"plain", "bfv", "paillier"}, default "plain"
+        "bfv" and "paillier" run the protocol encrypted, in one process. "plain" computes the same integers in clear: weights
+        are equal in every bit. "paillier" is a baseline; it takes tens to thousands of times as long as "bfv".
+    arbiter : bool, default False
+        By default two parties have a key each. With an arbiter, a further party has the only key, sees no data, and there
+        may be up to 16 parties with columns. "plain" has no keys and accepts both.
+    solver : {"cg", "sgd", "nesterov", "adam"}, default "cg"
+        Conjugate gradients need the fewest products. The others are rules of gradient descent; an iteration of them is a pass
+        over all rows, and labels enter every product.
+    learning_rate : float, optional
+        The rate of the rule: by default 0.15 for "sgd", 0.05 for "nesterov" and "adam".
+    batch_size : int, optional
+        Rows of a mini-batch, by default all. Every pass has the same batches. Not for "cg".
+    random_state : int, optional
+        The seed of the membership of batches, by default 0.
     allow_label_leak : bool, default False
         Accept fewer samples than 16 times the features of a party for encrypted back ends. The party's gradients can then
         reveal the labels.
@@ -88,7 +115,12 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int = 200,
-        backend: Literal["plain", "bfv"] = "plain",
+        backend: Literal["plain", "bfv", "paillier"] = "plain",
+        arbiter: bool = False,
+        solver: Literal["cg", "sgd", "nesterov", "adam"] = "cg",
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        random_state: int | None = None,
         allow_label_leak: bool = False,
     ) -> None:
         self.columns = columns
@@ -97,6 +129,11 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.backend = backend
+        self.arbiter = arbiter
+        self.solver = solver
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.random_state = random_state
         self.allow_label_leak = allow_label_leak
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
@@ -113,46 +150,56 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
                 f"Only binary classification is supported. The labels have {len(classes)} "
                 f"class{'' if len(classes) == 1 else 'es'}; use two."
             )
-        C, tol, max_iter = self._parameters()
+        C, tol, max_iter, learning_rate = self._parameters()
         names, indices = self._parties(data.shape[1])
         labels = np.where(targets == 1, 1.0, -1.0)
-        guest, host = names
+        guest = names[0]
         setup = Setup(
             backend=self.backend,
+            arbiter=ARBITER if self.arbiter and self.backend != "plain" else None,
             samples=len(labels),
-            features={guest: len(indices[0]) + bool(self.fit_intercept), host: len(indices[1])},
+            features={
+                name: len(index) + (name == guest and bool(self.fit_intercept))
+                for name, index in zip(names, indices, strict=True)
+            },
             C=C,
             tol=tol,
             max_iter=max_iter,
+            solver=self.solver,
+            learning_rate=learning_rate,
+            batch_size=optional(self.batch_size, "batch_size", 1, MAX_SAMPLES),
+            seed=integer(self.random_state or 0, "random_state", 0, 2**63 - 1),
             allow_label_leak=bool(self.allow_label_leak),
         )
-        setup.require_samples()
+        setup.check()
         report = setup.report()
-        intercepts = bool(self.fit_intercept), False
         parties = {
-            name: party(name, data[:, index], C=C, intercept=own, report=report)
-            for name, index, own in zip(names, indices, intercepts, strict=True)
+            name: party(
+                setup, name, data[:, index], intercept=name == guest and bool(self.fit_intercept), report=report
+            )
+            for name, index in zip(names, indices, strict=True)
         }
         weights = train_together(setup, parties, labels, report)
         self.classes_ = classes
         self.coef_ = np.zeros((1, data.shape[1]))
-        self.coef_[0, indices[0]] = weights[guest][: len(indices[0])]
-        self.coef_[0, indices[1]] = weights[host]
+        for name, index in zip(names, indices, strict=True):
+            self.coef_[0, index] = weights[name][: len(index)]
         self.intercept_ = weights[guest][len(indices[0]) :].copy() if self.fit_intercept else np.zeros(1)
         self.n_iter_ = np.array([len(report.residuals)])
         self.report_ = report
         return self
 
-    def _parameters(self) -> tuple[float, float, int]:
-        """C, tol and max_iter as numbers of Python, whose arithmetic does not overflow."""
+    def _parameters(self) -> tuple[float, float, int, float | None]:
+        """C, tol, max_iter and learning_rate as numbers of Python, whose arithmetic does not overflow."""
         C, tol = real(self.C, "C"), real(self.tol, "tol")
-        for name, value in (("C", C), ("tol", tol)):
+        rate = None if self.learning_rate is None else real(self.learning_rate, "learning_rate")
+        for name, value in (("C", C), ("tol", tol), ("learning_rate", 1.0 if rate is None else rate)):
             if not value > 0:
                 raise ParameterError(f"{name}={value} is not supported; use a number above 0")
         max_iter = integer(self.max_iter, "max_iter", 1, MAX_ITERATIONS)
-        if self.backend not in ("plain", "bfv"):
-            raise ParameterError(f'backend={self.backend!r} is not supported; use "plain" or "bfv"')
-        return C, tol, max_iter
+        _require_choice("backend", self.backend, BACKENDS)
+        _require_choice("solver", self.solver, SOLVERS)
+        return C, tol, max_iter, rate
 
     def _parties(self, features: int) -> tuple[list[str], list[npt.NDArray[np.int64]]]:
         """The names of the parties and the columns of each."""
@@ -163,8 +210,11 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         if columns is None:
             half = (features + 1) // 2
             columns = {"guest": slice(0, half), "host": slice(half, features)}
-        if len(columns) != 2:
-            raise ParameterError(f"columns name {len(columns)} parties; use two")
+        most = MAX_PARTIES if self.arbiter or self.backend == "plain" else 2
+        if not 2 <= len(columns) <= most:
+            raise ParameterError(f"columns name {len(columns)} parties; use {'two' if most == 2 else f'2 to {most}'}")
+        if self.arbiter and ARBITER in columns:
+            raise ParameterError(f'a party has the name "{ARBITER}", which is that of the arbiter; use another one')
         try:
             indices = [np.atleast_1d(every[selected]) for selected in columns.values()]
         except IndexError as error:

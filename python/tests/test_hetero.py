@@ -13,8 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ciphermill as cm
+from ciphermill._hetero.batches import Batches
 from ciphermill._hetero.numbers import Columns
-from ciphermill._hetero.party import Party, inverse
+from ciphermill._hetero.party import Party, Preconditioner, inverse
 from ciphermill.linear_model import HeteroLogisticRegression
 
 COLUMNS = {"bank": slice(0, 10), "shop": slice(10, 30)}
@@ -76,11 +77,11 @@ def test_each_party_preconditions_with_its_own_block() -> None:
     values = np.column_stack([X[:, :10], np.ones(m)])
     penalties = np.append(np.full(10, 1.0 / m), 0.0)
     columns = Columns.encode(values)
-    party = Party("bank", columns, penalties)
+    precondition = Preconditioner(Party("bank", columns, penalties, Batches(m, None, 0)))
     values = np.ldexp(columns.integers.astype(np.float64), -columns.exponents)
     block = values.T @ values / (4 * m) + np.diag(penalties)
     residual = np.arange(11.0) - 5
-    np.testing.assert_allclose(party.precondition(residual), np.linalg.solve(block, residual), rtol=1e-5)
+    np.testing.assert_allclose(precondition(residual), np.linalg.solve(block, residual), rtol=1e-5)
     # Without a preconditioner, 39 products are needed; the blocks between the parties alone need fewer.
     report = HeteroLogisticRegression(columns=COLUMNS).fit(X, y).report_
     assert report.converged
@@ -115,8 +116,8 @@ def test_the_inverse_of_dependent_columns() -> None:
     np.testing.assert_allclose(inverse(matrix) @ matrix, np.eye(40), atol=1e-9)
     # A column twice, a column of zeros, and no penalty.
     values = rng.normal(size=(50, 1)) * np.array([1.0, 1.0, 0.0])
-    party = Party("shop", Columns.encode(values), np.zeros(3))
-    assert np.isfinite(party.precondition(np.ones(3))).all()
+    precondition = Preconditioner(Party("shop", Columns.encode(values), np.zeros(3), Batches(50, None, 0)))
+    assert np.isfinite(precondition(np.ones(3))).all()
 
 
 def test_the_optimum_of_the_quadratic_loss() -> None:

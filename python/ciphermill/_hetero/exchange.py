@@ -1,4 +1,4 @@
-"""The products X_Pᵀ(d_A + d_B + …) that all parties contribute to: the seam of the back ends, and the one in clear."""
+"""The products X_Pᵀd that all parties contribute to: the seam of the back ends, and the one in clear."""
 
 from __future__ import annotations
 
@@ -26,8 +26,12 @@ class Exchange(Protocol):
         """Make new keys. Ciphertexts under the old ones are of no further use."""
         ...
 
-    def product(self, half: Integers) -> Program[Integers]:
-        """The integers X_Pᵀd of this party, where d is the sum of the halves of all parties."""
+    def product(self, part: Integers, batch: int) -> Program[Integers]:
+        """The integers X_Pᵀd of this party for the rows of a batch, where d is the sum of the parts of all parties."""
+        ...
+
+    def end(self) -> Program[None]:
+        """The end of the training."""
         ...
 
 
@@ -41,7 +45,7 @@ class Plain:
             raise ParameterError(f"X has {samples} samples; use at most {most}, whose sums are exact in binary64")
         self._name = party.name
         self._others = [name for name in names if name != party.name]
-        self._matrix = party.columns.integers.astype(np.float64).T
+        self._matrices = [columns.integers.astype(np.float64).T for columns in party.parts]
         self._report = report
         self.guarantees: dict[str, str] = {}
 
@@ -49,13 +53,17 @@ class Plain:
         """Nothing: there are no keys."""
         yield from ()
 
-    def product(self, half: Integers) -> Program[Integers]:
-        d = half.astype(np.float64)
+    def product(self, part: Integers, batch: int) -> Program[Integers]:
+        d = part.astype(np.float64)
         for other in self._others:
-            yield Send(other, "half in clear", half.astype("<i8").tobytes())
+            yield Send(other, "part in clear", part.astype("<i8").tobytes())
         for other in self._others:
-            payload = yield Receive(other, "half in clear", 8 * len(half), 8 * len(half))
+            payload = yield Receive(other, "part in clear", 8 * len(part), 8 * len(part))
             assert payload is not None
             d += np.frombuffer(payload, "<i8")
         with self._report.step("multiply"):
-            return np.asarray(self._matrix @ d).astype(np.int64)
+            return np.asarray(self._matrices[batch] @ d).astype(np.int64)
+
+    def end(self) -> Program[None]:
+        """Nothing."""
+        yield from ()

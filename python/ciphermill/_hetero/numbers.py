@@ -16,7 +16,7 @@ from ciphermill.errors import RangeError
 #: Bits of an entry of the data, with sign.
 DATA_BITS = 16
 
-#: Bits of an entry of the common vector d = d_A + d_B, with sign; each half has one bit less.
+#: Bits of an entry of the common vector d, the sum of the parts of all parties, with sign.
 VECTOR_BITS = 20
 
 Integers = npt.NDArray[np.int64]
@@ -56,21 +56,26 @@ class Columns:
         return np.ldexp(sums.astype(np.float64), -(self.exponents + exponent))
 
 
-def exponent_of(values: Floats) -> int:
-    """The greatest exponent e with which |v|·2^e stays below 2^18: the scale of one half of d."""
+def part_bits(parties: int) -> int:
+    """The bits of one party's part of d, without sign: the sum of all parts fits `VECTOR_BITS`."""
+    return VECTOR_BITS - 1 - (parties - 1).bit_length()
+
+
+def exponent_of(values: Floats, parties: int) -> int:
+    """The greatest exponent e with which |v|·2^e stays below 2^`part_bits`: the scale of one part of d."""
     greatest = float(np.abs(values).max(initial=0.0))
     if greatest == 0.0:
         return 1074
-    return VECTOR_BITS - 2 - math.frexp(greatest)[1]
+    return part_bits(parties) - math.frexp(greatest)[1]
 
 
-def encode_half(values: Floats, exponent: int) -> Integers:
+def encode_part(values: Floats, exponent: int, parties: int) -> Integers:
     """The nearest multiples of 2^-`exponent`."""
-    limit = 1 << (VECTOR_BITS - 2)
+    bits = part_bits(parties)
     scaled = np.rint(np.ldexp(values, exponent)).astype(np.int64)
-    if scaled.size and int(np.abs(scaled).max()) > limit:
+    if scaled.size and int(np.abs(scaled).max()) > 1 << bits:
         raise RangeError(
-            f"a half of the common vector needs more than {VECTOR_BITS - 1} bits at the exponent {exponent}; use the smaller "
-            "exponent of both parties"
+            f"a part of the common vector needs more than {bits + 1} bits at the exponent {exponent}; use the smallest "
+            "exponent of all parties"
         )
     return scaled

@@ -16,6 +16,10 @@ class Report(Costs):
     samples: int
     #: Features by party.
     features: dict[str, int]
+    #: The party with the only key, or `None` for two keys.
+    arbiter: str | None = None
+    #: The solver.
+    solver: str = "cg"
     #: Products of both parties' matrices.
     products: int = 0
     #: Seconds by step. "precondition" is the inversion of each party's block of the Hessian, in clear; with the back end "bfv",
@@ -46,18 +50,29 @@ class Report(Costs):
         """The facts that each party learns beyond its own data."""
         if self.backend == "plain":
             return ["everything: the back end `plain` computes in one process, in clear"]
-        guest, host = self.features
-        return [
-            f"{guest} and {host}: their own gradients X_Pᵀd, one equation in d for each feature and product",
-            f"{guest} and {host}: the scalars of conjugate gradients, two for each product, and the scale of d",
-            f"{host}: its own weights, which depend on the labels",
-            f"{guest}: predictions show it {host}'s part of the scores",
+        guest, *hosts = self.features
+        everyone = f"{', '.join([guest, *hosts[:-1]])} and {hosts[-1]}"
+        scalars = (
+            "the scalars of conjugate gradients, two for each product"
+            if self.solver == "cg"
+            else "the norm of the gradient, once for each pass"
+        )
+        facts = [
+            f"{everyone}: their own gradients X_Pᵀd, one equation in d for each feature and product",
+            f"{everyone}: {scalars}, and the scale of d",
+            *(f"{host}: its own weights, which depend on the labels" for host in hosts),
+            *(f"{guest}: predictions show it {host}'s part of the scores" for host in hosts),
         ]
+        if self.arbiter is not None:
+            facts.append(f"{self.arbiter}: the number of rows, products and columns; it must collude with no party")
+        return facts
 
     def as_dict(self) -> dict[str, Any]:
         """All facts, for JSON."""
         return {
             "backend": self.backend,
+            "arbiter": self.arbiter,
+            "solver": self.solver,
             "samples": self.samples,
             "features": self.features,
             "products": self.products,

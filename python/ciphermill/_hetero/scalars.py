@@ -22,6 +22,8 @@ class Scalars:
     def __init__(self, name: str, parties: Sequence[str]) -> None:
         self._guest, *self._hosts = parties
         self._is_guest = name == self._guest
+        #: The number of parties.
+        self.parties = len(parties)
 
     def total(self, kind: str, value: float) -> Program[float]:
         """The sum of one real number of each party, added in the order of the parties."""

@@ -8,15 +8,31 @@ from typing import Any
 
 import numpy as np
 
+from ciphermill._hetero.arbiter import WithArbiter, arbitrate
+from ciphermill._hetero.batches import Batches
+from ciphermill._hetero.by_bfv import BfvTerms
+from ciphermill._hetero.by_paillier import PaillierTerms
+from ciphermill._hetero.conjugate import ConjugateGradients
+from ciphermill._hetero.descent import KINDS, GradientDescent
 from ciphermill._hetero.exchange import Exchange, Plain
 from ciphermill._hetero.messages import Program, run_together
 from ciphermill._hetero.numbers import Columns, Floats
 from ciphermill._hetero.party import Party
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.scalars import Scalars
-from ciphermill._hetero.solver import Solver
+from ciphermill._hetero.schemes import Terms
+from ciphermill._hetero.solver import Solver, Stop
 from ciphermill._hetero.two_keys import TwoKeys
 from ciphermill.errors import ParameterError, RangeError
+
+#: The schemes by back end.
+SCHEMES: dict[str, type[BfvTerms | PaillierTerms]] = {"bfv": BfvTerms, "paillier": PaillierTerms}
+
+#: The back ends: those of the schemes, and the one in clear.
+BACKENDS = ("plain", *SCHEMES)
+
+#: The solvers: conjugate gradients, and rules of descent.
+SOLVERS = ("cg", *KINDS)
 
 #: A party with fewer samples than this many times its features may solve for the labels; a heuristic.
 SAMPLES_PER_FEATURE = 16
@@ -27,61 +43,84 @@ class Setup:
     """The facts that all parties of a training must agree on."""
 
     backend: str
+    #: The name of the arbiter, or `None` for two keys.
+    arbiter: str | None
     samples: int
     #: Columns by party, the guest first. Those of the guest include the intercept.
     features: dict[str, int]
     C: float
     tol: float
     max_iter: int
-    #: Restarts of parties, each of which may repeat one product.
+    solver: str = "cg"
+    #: Of the rules of descent; `None` for the default of the rule.
+    learning_rate: float | None = None
+    #: Rows of a mini-batch, or `None` for all.
+    batch_size: int | None = None
+    #: The membership of the batches.
+    seed: int = 0
+    #: The greatest number of restarts of parties.
     restarts: int = 0
     #: Whether samples may be fewer than 16 times the features of a party.
     allow_label_leak: bool = False
 
     @property
     def names(self) -> list[str]:
-        """The parties, the guest first."""
+        """The parties with columns, the guest first."""
         return list(self.features)
 
     @property
+    def batches(self) -> Batches:
+        """The batches."""
+        return Batches(self.samples, self.batch_size, self.seed)
+
+    @property
+    def most_products(self) -> int:
+        """The greatest number of products with the matrix of one party. A restart may repeat two iterations."""
+        return (self.max_iter + 1 + 2 * self.restarts) * self.batches.count
+
+    @property
     def answers(self) -> int:
-        """The greatest number of products of the whole training, of all parties."""
-        return len(self.features) * (self.max_iter + 1 + self.restarts)
+        """The greatest number of products with the matrices of all parties."""
+        return len(self.features) * self.most_products
 
     def as_dict(self) -> dict[str, Any]:
         """All facts, for JSON."""
         return asdict(self)
 
-    def require_samples(self) -> None:
-        """Raises `ParameterError` if the gradients of a party may reveal labels, for encrypted back ends."""
+    def check(self) -> None:
+        """Raises `ParameterError` for options that do not go together, and if the gradients of a party may reveal labels."""
+        if self.solver == "cg" and self.batch_size is not None and self.batch_size < self.samples:
+            raise ParameterError(
+                f'batch_size={self.batch_size} does not go with solver="cg"; use batch_size=None, or solver="sgd", "nesterov" or '
+                '"adam"'
+            )
         if self.backend == "plain" or self.allow_label_leak:
             return
         name, features = max(self.features.items(), key=lambda item: item[1])
         needed = SAMPLES_PER_FEATURE * features
-        if self.samples < needed:
+        rows = min(self.samples, self.batch_size or self.samples)
+        if rows < needed:
+            what = "samples" if rows == self.samples else "samples of a batch"
             raise ParameterError(
-                f"{self.samples} samples are fewer than {SAMPLES_PER_FEATURE} times the {features} features of {name}, so its "
+                f"{rows} {what} are fewer than {SAMPLES_PER_FEATURE} times the {features} features of {name}, so its "
                 f"gradients may reveal labels; use {needed} samples or more, or set allow_label_leak=True"
             )
 
     def report(self) -> Report:
         """An empty report."""
-        return Report(self.backend, self.samples, dict(self.features))
+        return Report(self.backend, self.samples, dict(self.features), arbiter=self.arbiter, solver=self.solver)
 
 
-def party(name: str, values: Floats, *, C: float, intercept: bool, report: Report) -> Party:
+def party(setup: Setup, name: str, values: Floats, *, intercept: bool, report: Report) -> Party:
     """The columns of a party, encoded. `values` has the shape (samples, features), without the intercept."""
-    samples = len(values)
-    penalties = np.full(values.shape[1], 1.0 / (C * samples))
+    penalties = np.full(values.shape[1], 1.0 / (setup.C * setup.samples))
     if intercept:
-        values = np.column_stack([values, np.ones(samples)])
+        values = np.column_stack([values, np.ones(setup.samples)])
         penalties = np.append(penalties, 0.0)
     if np.abs(values).max(initial=0.0) > 1e300:
         raise RangeError(f"the columns of {name} have entries above 1e300; use -1e300 to 1e300")
     with report.step("encode"):
-        columns = Columns.encode(values)
-    with report.step("precondition"):
-        return Party(name, columns, penalties)
+        return Party(name, Columns.encode(values), penalties, setup.batches)
 
 
 def solver(setup: Setup, own: Party, labels: Floats | None, report: Report) -> Solver:
@@ -89,24 +128,48 @@ def solver(setup: Setup, own: Party, labels: Floats | None, report: Report) -> S
     exchange = _exchange(setup, own, report)
     report.guarantees.update(exchange.guarantees)
     scalars = Scalars(own.name, setup.names)
-    return Solver(own, labels, exchange, scalars, report, tol=setup.tol, max_iter=setup.max_iter)
+    arguments = own, labels, setup.batches, exchange, scalars, report, Stop(setup.tol, setup.max_iter)
+    if setup.solver == "cg":
+        return ConjugateGradients(*arguments)
+    kind = KINDS[setup.solver]
+    rate = kind.rate if setup.learning_rate is None else setup.learning_rate
+    return GradientDescent(*arguments, rule=kind.rule(rate))
 
 
 def _exchange(setup: Setup, own: Party, report: Report) -> Exchange:
     if setup.backend == "plain":
         return Plain(own, setup.names, report)
+    if setup.arbiter is not None:
+        return WithArbiter(own, setup.names, setup.arbiter, _common_terms(setup, report), report)
     (peer,) = (name for name in setup.names if name != own.name)
-    return TwoKeys(own, peer, setup.features[peer], setup.answers, report)
+    scheme = SCHEMES[setup.backend]
+    rows = setup.batches.size
+    return TwoKeys(own, peer, setup.features[peer], lambda features: scheme(features, rows, setup.answers), report)
+
+
+def _common_terms(setup: Setup, report: Report) -> Terms:
+    """The terms of a training with an arbiter: those of the party with the most columns, for all."""
+    with report.step("plan"):
+        features, rows = max(setup.features.values()), setup.batches.size
+        return SCHEMES[setup.backend](features, rows, setup.answers, summands=len(setup.features))
+
+
+def arbiters_part(setup: Setup, report: Report) -> Program[None]:
+    """The part of the arbiter, which has no data."""
+    return arbitrate(setup.features, _common_terms(setup, report), setup.most_products, report)
 
 
 def train_together(setup: Setup, parties: Mapping[str, Party], labels: Floats, report: Report) -> dict[str, Floats]:
     """Train in one process. Returns the weights by party."""
     guest = setup.names[0]
-    programs: dict[str, Program[Floats]] = {
+    programs: dict[str, Program[Any]] = {
         name: solver(setup, own, labels if name == guest else None, report).solve() for name, own in parties.items()
     }
+    if setup.arbiter is not None:
+        programs[setup.arbiter] = arbiters_part(setup, report)
 
     def observe(sender: str, receiver: str, kind: str, payload: bytes) -> None:
         report.sent(sender, receiver, kind, len(payload))
 
-    return run_together(programs, observe)
+    results = run_together(programs, observe)
+    return {name: results[name] for name in parties}

@@ -6,67 +6,69 @@ The owner of the key decrypts the masked product and returns the residues, from 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from ciphermill._hetero.bfv import KeyHolder, MatrixHolder, Terms
 from ciphermill._hetero.messages import Program, Receive, Send
 from ciphermill._hetero.numbers import Integers
 from ciphermill._hetero.party import Party
 from ciphermill._hetero.report import Report
+from ciphermill._hetero.schemes import KeyHolder, MatrixHolder, Size, Terms
 
 
 class TwoKeys:
     """One party's part. `others_features` is the number of the peer's columns; a direction without columns has no messages.
 
-    `answers` is the greatest number of products of the whole training, of both parties.
+    `terms` makes the terms of a product with so many columns.
     """
 
-    def __init__(self, party: Party, peer: str, others_features: int, answers: int, report: Report) -> None:
+    def __init__(
+        self, party: Party, peer: str, others_features: int, terms: Callable[[int], Terms], report: Report
+    ) -> None:
         self._peer = peer
         self._features = party.columns.features
-        self._holder = self._owner = None
         self.guarantees: dict[str, str] = {}
-        samples = party.columns.samples
+        self._holder: KeyHolder | None = None
+        self._owner: MatrixHolder | None = None
         if others_features:
             with report.step("plan"):
-                self._key_terms = Terms(others_features, samples, answers)
-            self.guarantees[peer] = self._key_terms.guarantee
-            self._holder = KeyHolder(self._key_terms, report)
+                self._others = terms(others_features)
+            self.guarantees[peer] = self._others.guarantee
+            self._holder = self._others.key_holder(report)
         if self._features:
             with report.step("plan"):
-                self._matrix_terms = Terms(self._features, samples, answers)
-            self.guarantees[party.name] = self._matrix_terms.guarantee
-            self._owner = MatrixHolder(self._matrix_terms, party.columns, report)
+                self._own = terms(self._features)
+            self.guarantees[party.name] = self._own.guarantee
+            self._owner = self._own.matrix_holder(party.parts, report)
 
     def rekey(self) -> Program[None]:
         """Send new keys, receive those of the peer."""
         if self._holder is not None:
-            public, evaluation = self._holder.keys()
-            yield Send(self._peer, "public key", public)
-            yield Send(self._peer, "evaluation keys", evaluation)
+            yield Send(self._peer, "keys", self._holder.keys())
         if self._owner is not None:
-            terms = self._matrix_terms
-            public = yield from self._receive("public key", 1, terms.most_public_bytes)
-            evaluation = yield from self._receive("evaluation keys", 1, terms.most_evaluation_bytes)
-            self._owner.use_keys(public, evaluation)
+            self._owner.use_keys((yield from self._receive("keys", self._own.keys)))
 
-    def product(self, half: Integers) -> Program[Integers]:
+    def product(self, part: Integers, batch: int) -> Program[Integers]:
         if self._holder is not None:
-            yield Send(self._peer, "half", self._holder.encrypt(half))
+            yield Send(self._peer, "half", self._holder.encrypt(part))
         if self._owner is not None:
-            terms = self._matrix_terms
-            vector = yield from self._receive("half", terms.vector_bytes, terms.vector_bytes)
-            masked, share = self._owner.product(vector, half)
+            vector = yield from self._receive("half", self._own.vector)
+            masked, share = self._owner.product(vector, part, batch)
             yield Send(self._peer, "masked product", masked)
         if self._holder is not None:
-            masked = yield from self._receive("masked product", 1, self._key_terms.most_masked_bytes)
+            masked = yield from self._receive("masked product", self._others.masked)
             yield Send(self._peer, "residues", self._holder.residues(masked))
         if self._owner is not None:
-            residues = yield from self._receive("residues", terms.residue_bytes, terms.residue_bytes)
+            residues = yield from self._receive("residues", self._own.residues)
             return self._owner.unmask(residues, share)
         return np.zeros(self._features, np.int64)
 
-    def _receive(self, kind: str, least: int, most: int) -> Program[bytes]:
-        payload = yield Receive(self._peer, kind, least, most)
+    def end(self) -> Program[None]:
+        """Nothing: both parties know the end."""
+        yield from ()
+
+    def _receive(self, kind: str, size: Size) -> Program[bytes]:
+        payload = yield Receive(self._peer, kind, size.least, size.most)
         assert payload is not None
         return payload

@@ -1,0 +1,89 @@
+"""The seam of the schemes: the sides of an encrypted product, and the sizes of its messages.
+
+The vector is one entry for each sample, the matrix is the transposed columns of a party. The owner of the key encrypts and
+decrypts. The owner of the matrix multiplies and masks. What the owner of the key decrypts is uniform, or within a stated
+distance of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ciphermill._hetero.numbers import Columns, Integers
+from ciphermill._hetero.report import Report
+
+
+@dataclass(frozen=True)
+class Size:
+    """The bounds of a message, in bytes."""
+
+    least: int
+    most: int
+
+    @staticmethod
+    def exactly(count: int) -> Size:
+        """One size."""
+        return Size(count, count)
+
+
+class KeyHolder(Protocol):
+    """The owner of the key."""
+
+    def keys(self) -> bytes:
+        """New public keys, for the owner of the matrix."""
+        ...
+
+    def encrypt(self, part: Integers) -> bytes:
+        """The own vector, encrypted."""
+        ...
+
+    def residues(self, masked: bytes) -> bytes:
+        """The decrypted product with its mask, whatever it is: the result must not depend on its plausibility.
+
+        Raises `PeerError` for the own vector in place of a product.
+        """
+        ...
+
+
+class MatrixHolder(Protocol):
+    """The owner of the matrix."""
+
+    def use_keys(self, keys: bytes) -> None:
+        """The keys of the other side."""
+        ...
+
+    def encrypt(self, part: Integers) -> bytes:
+        """A vector, encrypted under the public key."""
+        ...
+
+    def add(self, vectors: Sequence[bytes]) -> bytes:
+        """The sum of encrypted vectors."""
+        ...
+
+    def product(self, vector: bytes, part: Integers | None, batch: int) -> tuple[bytes, Any]:
+        """The masked product of a batch with the encrypted vector, to which `part` is added before, and the mask's share."""
+        ...
+
+    def unmask(self, residues: bytes, share: Any) -> Integers:
+        """The integers of the product."""
+        ...
+
+
+class Terms(Protocol):
+    """The agreement on a product, which both sides make alike from public numbers."""
+
+    guarantee: str
+    keys: Size
+    vector: Size
+    masked: Size
+    residues: Size
+
+    def key_holder(self, report: Report) -> KeyHolder:
+        """The side of the key."""
+        ...
+
+    def matrix_holder(self, batches: Sequence[Columns], report: Report) -> MatrixHolder:
+        """The side of the matrix, which has the columns by batch."""
+        ...
