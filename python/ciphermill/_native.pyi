@@ -96,7 +96,8 @@ class MatVecPlan:
     less noise, half the size) or anybody with the public key ("public"). `strategy` ("row-packed", "diagonal",
     "rotate-and-sum", "algorithm1") and `parameters` (the name of a set) are the planner's choice by default.
     `log2_failure` bounds the probability that any entry of a product is wrong, -64 by default. `unsplit` makes the product one integer
-    modulo `plaintext_modulus`, which masking needs, and `flooding_bits` leaves room for that much flooding noise.
+    modulo `plaintext_modulus`, which masking needs, and `flooding_bits` leaves room for that much flooding noise. A vector
+    may be the sum of as many encrypted vectors as `summands` states, 1 to 256.
     `insecure` accepts parameter sets below 128 bits, for tests.
 
     Raises `ParameterError` if there is no such plan.
@@ -116,6 +117,7 @@ class MatVecPlan:
         log2_failure: float = ...,
         unsplit: bool = False,
         flooding_bits: SupportsIndex = 0,
+        summands: SupportsIndex = 1,
         insecure: bool = False,
     ) -> MatVecPlan: ...
     def explain(self) -> Explanation:
@@ -271,6 +273,9 @@ class EncryptedVector:
         """The key set."""
     def add_plain(self, values: npt.ArrayLike) -> EncryptedVector:
         """The vector plus plain integers of shape (n,). The plan must be unsplit, and the sum must fit `vector_bits`."""
+    def add(self, other: EncryptedVector) -> EncryptedVector:
+        """The sum with another vector of the same key set, within the plan's `summands`. A received vector counts as one. The
+        sums of entries must fit `vector_bits`."""
     def columns(self) -> list[EncryptedVector]:
         """The vectors, one by one."""
     @staticmethod
@@ -771,7 +776,7 @@ class PsiParty:
 
 @final
 class PsiPoints:
-    """Distinct elements of ristretto255, none of them the identity."""
+    """Distinct elements of ristretto255 other than the identity."""
 
     @staticmethod
     def from_bytes(data: _Bytes, count: SupportsIndex) -> PsiPoints:

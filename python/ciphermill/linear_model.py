@@ -7,14 +7,17 @@ default, computes the same integers without encryption. Attribute `report_` tell
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ciphermill._checks import integer, mapping, optional, real
+from ciphermill._checks import instance, integer, mapping, optional, real
+from ciphermill._hetero.calibration import calibrate
 from ciphermill._hetero.numbers import Floats
+from ciphermill._hetero.report import Report
 from ciphermill._hetero.training import BACKENDS, SOLVERS, Setup, party, train_together
 from ciphermill.errors import ParameterError
 
@@ -24,6 +27,9 @@ try:
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError('estimators need scikit-learn; install it with pip install "ciphermill[sklearn]"') from error
+
+if TYPE_CHECKING:
+    from ciphermill.federated import Network
 
 __all__ = ["HeteroLogisticRegression"]
 
@@ -77,16 +83,31 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         Rows of a mini-batch, by default all. Every pass has the same batches. Not for "cg".
     random_state : int, optional
         The seed of the membership of batches, by default 0.
+    calibrate : bool, default False
+        Fit the probabilities σ(az + b) to the labels after the training. With `peer`, the guest learns the scores of the
+        training rows for it; every party must set it, and the hosts `allow_training_scores` too.
     allow_label_leak : bool, default False
         Accept fewer samples than 16 times the features of a party for encrypted back ends. The party's gradients can then
         reveal the labels.
+    allow_training_scores : bool, default False
+        With `peer`: let the guest learn this party's part of the scores of training rows.
+    role : {"guest", "host"}, optional
+        With `peer`: the role of this party, which must be that of the network.
+    peer : ciphermill.federated.Network, optional
+        The connections to the other parties. By default all parties are in one process.
+    state : path, optional
+        With `peer`: a directory from which the training resumes after a restart of this party. By default the state is kept in
+        memory: the training then survives cuts of the connection only.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features)
+        With `peer`, the weights of this party's columns. So is `intercept_` that of the guest.
     intercept_ : array of shape (1,)
     classes_ : array of shape (2,)
     n_iter_ : array of shape (1,)
+    calibration_ : tuple of two floats
+        a and b of the probabilities; (1, 0) without calibration.
     report_ : Report
         Seconds by step, bytes, guarantees, leaks.
 
@@ -121,7 +142,12 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         learning_rate: float | None = None,
         batch_size: int | None = None,
         random_state: int | None = None,
+        calibrate: bool = False,
         allow_label_leak: bool = False,
+        allow_training_scores: bool = False,
+        role: Literal["guest", "host"] | None = None,
+        peer: Network | None = None,
+        state: str | os.PathLike[str] | None = None,
     ) -> None:
         self.columns = columns
         self.C = C
@@ -134,15 +160,86 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.random_state = random_state
+        self.calibrate = calibrate
         self.allow_label_leak = allow_label_leak
+        self.allow_training_scores = allow_training_scores
+        self.role = role
+        self.peer = peer
+        self.state = state
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Fit the weights of both parties.
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None, ids: npt.ArrayLike | None = None) -> Self:
+        """Fit the weights.
 
-        Raises `ParameterError` for unsuitable parameters before any computation.
+        In one process, X has the columns of all parties. With `peer`, X has the columns of this party, and only the guest
+        passes labels y; the rows of all parties are in the same order. The parties compare a digest of `ids`, if there are
+        any. Raises `ParameterError` for unsuitable parameters before any computation, and `PeerError` as
+        `ciphermill.federated` describes.
         """
+        if self.peer is not None:
+            return self._fit_with_peers(X, y, ids)
         data: Floats
         data, answers = validate_data(self, X, y, dtype=np.float64, order="F", ensure_min_samples=2)
+        labels = self._labels(answers)
+        options = self._options(len(labels))
+        names, indices = self._parties(data.shape[1])
+        guest = names[0]
+        intercept = bool(self.fit_intercept)
+        setup = Setup(
+            features={
+                name: len(index) + (name == guest and intercept) for name, index in zip(names, indices, strict=True)
+            },
+            arbiter=ARBITER if self.arbiter and self.backend != "plain" else None,
+            **options,
+        )
+        setup.check()
+        report = setup.report()
+        parties = {
+            name: party(setup, name, data[:, index], intercept=name == guest and intercept, report=report)
+            for name, index in zip(names, indices, strict=True)
+        }
+        weights = train_together(setup, parties, labels, report)
+        self.coef_ = np.zeros((1, data.shape[1]))
+        for name, index in zip(names, indices, strict=True):
+            self.coef_[0, index] = weights[name][: len(index)]
+        self.intercept_ = weights[guest][len(indices[0]) :].copy() if intercept else np.zeros(1)
+        self._finish(report)
+        if self.calibrate:
+            self._calibrate(data @ self.coef_[0] + self.intercept_[0], labels)
+        return self
+
+    def _fit_with_peers(self, X: npt.ArrayLike, y: npt.ArrayLike | None, ids: npt.ArrayLike | None) -> Self:
+        from ciphermill.federated import Network
+        from ciphermill.federated._fit import fit, row_digests
+
+        network = instance(self.peer, Network, "peer")
+        if self.role not in (None, network.role) or network.role == "arbiter":
+            raise ParameterError(
+                f"role={self.role!r}, and {network.name} is the {network.role}; use its role, guest or host"
+            )
+        guest = network.role == "guest"
+        if guest:
+            data, answers = validate_data(self, X, y, dtype=np.float64, order="F", ensure_min_samples=2)
+        else:
+            data = validate_data(self, X, dtype=np.float64, order="F", ensure_min_samples=2)
+            if y is not None:
+                raise ParameterError("the host passes labels y, which only the guest has; use fit(X)")
+        labels = self._labels(answers) if guest else None
+        intercept = guest and bool(self.fit_intercept)
+        options = self._options(len(data))
+        weights, report = fit(network, options, data, labels, intercept, ids, self.state)
+        features = data.shape[1]
+        self.coef_ = weights[None, :features].copy()
+        self.intercept_ = weights[features:].copy() if intercept else np.zeros(1)
+        self._finish(report)
+        self._training_rows = row_digests(data)
+        if self.calibrate:
+            scores = self._joint_scores(data, "training")
+            if guest:
+                self._calibrate(scores, labels)
+        return self
+
+    def _labels(self, answers: npt.NDArray[Any]) -> Floats:
+        """Labels as ±1."""
         check_classification_targets(answers)
         classes, targets = np.unique(answers, return_inverse=True)
         if len(classes) != 2:
@@ -150,44 +247,33 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
                 f"Only binary classification is supported. The labels have {len(classes)} "
                 f"class{'' if len(classes) == 1 else 'es'}; use two."
             )
-        C, tol, max_iter, learning_rate = self._parameters()
-        names, indices = self._parties(data.shape[1])
-        labels = np.where(targets == 1, 1.0, -1.0)
-        guest = names[0]
-        setup = Setup(
-            backend=self.backend,
-            arbiter=ARBITER if self.arbiter and self.backend != "plain" else None,
-            samples=len(labels),
-            features={
-                name: len(index) + (name == guest and bool(self.fit_intercept))
-                for name, index in zip(names, indices, strict=True)
-            },
-            C=C,
-            tol=tol,
-            max_iter=max_iter,
-            solver=self.solver,
-            learning_rate=learning_rate,
-            batch_size=optional(self.batch_size, "batch_size", 1, MAX_SAMPLES),
-            seed=integer(self.random_state or 0, "random_state", 0, 2**63 - 1),
-            allow_label_leak=bool(self.allow_label_leak),
-        )
-        setup.check()
-        report = setup.report()
-        parties = {
-            name: party(
-                setup, name, data[:, index], intercept=name == guest and bool(self.fit_intercept), report=report
-            )
-            for name, index in zip(names, indices, strict=True)
-        }
-        weights = train_together(setup, parties, labels, report)
         self.classes_ = classes
-        self.coef_ = np.zeros((1, data.shape[1]))
-        for name, index in zip(names, indices, strict=True):
-            self.coef_[0, index] = weights[name][: len(index)]
-        self.intercept_ = weights[guest][len(indices[0]) :].copy() if self.fit_intercept else np.zeros(1)
+        return np.where(targets == 1, 1.0, -1.0)
+
+    def _finish(self, report: Report) -> None:
         self.n_iter_ = np.array([len(report.residuals)])
         self.report_ = report
-        return self
+        self.calibration_ = (1.0, 0.0)
+
+    def _calibrate(self, scores: Floats, labels: Floats | None) -> None:
+        assert labels is not None
+        self.calibration_ = calibrate(scores, labels)
+
+    def _options(self, samples: int) -> dict[str, Any]:
+        """The options of the training as numbers of Python, whose arithmetic does not overflow."""
+        C, tol, max_iter, learning_rate = self._parameters()
+        return {
+            "backend": self.backend,
+            "samples": samples,
+            "C": C,
+            "tol": tol,
+            "max_iter": max_iter,
+            "solver": self.solver,
+            "learning_rate": learning_rate,
+            "batch_size": optional(self.batch_size, "batch_size", 1, MAX_SAMPLES),
+            "seed": integer(self.random_state or 0, "random_state", 0, 2**63 - 1),
+            "allow_label_leak": bool(self.allow_label_leak),
+        }
 
     def _parameters(self) -> tuple[float, float, int, float | None]:
         """C, tol, max_iter and learning_rate as numbers of Python, whose arithmetic does not overflow."""
@@ -225,10 +311,29 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         return list(columns), indices
 
     def decision_function(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """The scores z; above 0 the second class is the likelier one."""
+        """The scores; above 0 the second class is the likelier one.
+
+        With `peer`, all parties call it at the same time with their columns of the same rows. The hosts send their parts of the
+        scores, and the guest learns them; a host returns its part. Rows of the training are refused unless the party has set
+        `allow_training_scores`.
+        """
         check_is_fitted(self)
         data: Floats = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(data @ self.coef_[0] + self.intercept_[0])
+        if self.peer is None:
+            scores = data @ self.coef_[0] + self.intercept_[0]
+        else:
+            scores = self._joint_scores(data, "prediction")
+        slope, offset = self.calibration_
+        return np.asarray(slope * scores + offset)
+
+    def _joint_scores(self, data: Floats, purpose: str) -> Floats:
+        from ciphermill.federated import Network
+        from ciphermill.federated._fit import joint_scores
+
+        network = instance(self.peer, Network, "peer")
+        own = data @ self.coef_[0] + self.intercept_[0]
+        rows = None if self.allow_training_scores else self._training_rows
+        return joint_scores(network, data, own, purpose, rows)
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """The likelier class of each sample."""

@@ -213,7 +213,7 @@ impl Schedule for BabyGiantSteps {
     fn noise_std_dev(&self, shape: &Shape, operands: &Operands) -> f64 {
         let Shape { model, layout, sums } = shape;
         let [diagonals, babies, giants] = [layout.diagonals, self.babies, self.giants(shape)].map(|x| x as f64);
-        let fresh = diagonals * diagonals * model.fresh_variance(operands.encryption);
+        let fresh = diagonals * diagonals * model.vector_variance(operands);
         let keys = (babies - 1.0) * giants * giants * model.key_variance();
         let products = layout.column_tiles() as f64 * model.plaintext_growth() * (fresh + keys);
         let switched = products + (giants - 1.0) * (model.rounding_variance() + model.key_variance());

@@ -45,7 +45,7 @@ use std::sync::Arc;
 pub use engine::{CpuEngine, HmvpEngine, Job, MatrixHandle, Output, PreparedKeys, PreparedMatrix};
 pub use error::HmvpError;
 pub use matrix::PlainMatrix;
-pub use plan::{Alternative, Encryption, Explanation, MAX_FLOODING_BITS, Plan, PlanError, Request, Strategy};
+pub use plan::{Alternative, Encryption, Explanation, MAX_FLOODING_BITS, MAX_SUMMANDS, Plan, PlanError, Request, Strategy};
 pub use product::EncryptedProduct;
 pub use serial::{ObjectHead, SealedMatrix};
 pub use source::{DenseMatrix, MatrixSource};
@@ -57,6 +57,8 @@ use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
 use ciphermill_bfv::context::Context;
 use ciphermill_bfv::error::BfvError;
 use ciphermill_bfv::keys::{GaloisKeys, GaloisRequest};
+use ciphermill_bfv::noise;
+use ciphermill_bfv::parameters::ParameterSpec;
 use layout::PlanLayout;
 
 /// The plain definitions of the strategies.
@@ -171,6 +173,15 @@ pub(crate) struct Operands {
     pub(crate) matrix_bits: u32,
     /// Who encrypts.
     pub(crate) encryption: Encryption,
+    /// The encryptions that a vector is the sum of.
+    pub(crate) summands: u32,
+}
+
+impl Operands {
+    /// Variance of a coefficient of a vector's ciphertexts.
+    pub(crate) fn vector_variance(&self, spec: &ParameterSpec) -> f64 {
+        f64::from(self.summands) * noise::fresh_variance(spec, self.encryption)
+    }
 }
 
 /// Counts for one matrix part and one vector part, over all tiles.

@@ -135,7 +135,7 @@ impl Schedule for SumsOnly {
     fn noise_std_dev(&self, shape: &Shape, operands: &Operands) -> f64 {
         let Shape { model, layout, sums } = shape;
         let tiles = layout.column_tiles() as f64;
-        let products = tiles * model.plaintext_growth() * model.fresh_variance(operands.encryption);
+        let products = tiles * model.plaintext_growth() * model.vector_variance(operands);
         (model.summed_variance(products, sums) + model.rounding_variance()).sqrt()
     }
 }

@@ -9,7 +9,8 @@ use super::entries::require_entries;
 use super::{Plan, parts};
 use crate::error::HmvpError;
 use ciphermill_bfv::ciphertext::{Ciphertext, Plaintext};
-use ciphermill_bfv::error::require_length;
+use ciphermill_bfv::encryption::require_tag;
+use ciphermill_bfv::error::{BfvError, require_length, require_range};
 use ciphermill_bfv::keys::{PublicKey, SecretKey};
 
 /// An encrypted vector in a plan's layout: the ciphertexts of each of its parts.
@@ -40,6 +41,8 @@ use ciphermill_bfv::keys::{PublicKey, SecretKey};
 pub struct EncryptedVector {
     pub(crate) plan: Arc<Plan>,
     pub(crate) tag: KeyTag,
+    /// The encryptions that it is the sum of.
+    pub(crate) summands: u32,
     pub(crate) parts: Vec<Vec<VectorCiphertext>>,
 }
 
@@ -132,7 +135,44 @@ impl EncryptedVector {
             parts::take_part(&mut part, bits, i);
             encrypt_part(plan, &part, &mut encrypt)
         });
-        Ok(Self { plan: plan.clone(), tag, parts: parts.collect::<Result<_, _>>()? })
+        Ok(Self { plan: plan.clone(), tag, summands: 1, parts: parts.collect::<Result<_, _>>()? })
+    }
+
+    /// The sum with another vector of the same key set. The sums of entries must stay within the plan's range, as entries do.
+    ///
+    /// # Errors
+    /// If the plan splits entries of vectors, if the vectors are of different plans or key sets, or of more encryptions together than
+    /// [the plan](crate::Request::summands) expects. A vector that was read counts as one encryption.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("example.txt")]
+    /// let plan = Arc::new(Plan::new(&Request { summands: 2, ..Request::new(2, 3) }, Isa::current())?);
+    /// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+    /// # let keys = engine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
+    /// # let matrix = engine.prepare_matrix(&plan, &dense)?;
+    /// let vector = |values: &[i64], rng: &mut Csprng| EncryptedVector::encrypt(&plan, &secret, values, rng);
+    /// let sum = vector(&[4, 0, -2], &mut rng)?.add(&vector(&[-3, 0, 1], &mut rng)?)?;
+    /// assert_eq!(keys.multiply(&matrix, &sum)?.decrypt(&secret)?, [-2, -2]);
+    /// assert!(sum.add(&sum).is_err(), "the plan expects sums of two");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add(&self, other: &Self) -> Result<Self, HmvpError> {
+        self.plan.require_same("the other vector", &other.plan)?;
+        require_tag("the other vector", other.tag, self.tag)?;
+        if self.parts.len() > 1 {
+            let what = "sums of vectors by a plan that splits their entries, whose parts may leave their range; ask for an unsplit plan";
+            return Err(BfvError::Unsupported { what: what.to_owned() }.into());
+        }
+        let (summands, most) = (self.summands + other.summands, self.plan.request().summands);
+        require_range("number of encryptions of a sum", u64::from(summands), 1, u64::from(most))?;
+        let context = self.plan.context();
+        let add = |(left, right): (&VectorCiphertext, &VectorCiphertext)| {
+            Ok(VectorCiphertext { ciphertext: context.add(&left.ciphertext, &right.ciphertext)?, seed: None })
+        };
+        let parts = self.parts.iter().zip(&other.parts);
+        let parts = parts.map(|(left, right)| left.iter().zip(right).map(add).collect()).collect::<Result<_, HmvpError>>()?;
+        Ok(Self { plan: self.plan.clone(), tag: self.tag, summands, parts })
     }
 
     /// The ciphertexts of part `part`, one for each column tile, of [`Plan::vector_limbs`] limbs.

@@ -9,5 +9,6 @@ mod numpy;
 mod pipeline_counts;
 mod plan;
 mod products;
+mod sums;
 mod support;
 mod two_party;

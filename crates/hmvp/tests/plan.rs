@@ -4,7 +4,7 @@ use crate::support::Setting;
 use ciphermill_bfv::{ParameterSet, ParameterSpec, SecurityLevel, SecurityPolicy, noise};
 use ciphermill_hmvp::layout::PlanLayout;
 use ciphermill_hmvp::{
-    DenseMatrix, Encryption, Explanation, HmvpError, MAX_DIMENSION, Plan, PlanError, Request, Strategy,
+    DenseMatrix, Encryption, Explanation, HmvpError, MAX_DIMENSION, MAX_SUMMANDS, Plan, PlanError, Request, Strategy,
 };
 use ciphermill_math::Isa;
 use ciphermill_math::modulus::is_prime;
@@ -279,6 +279,8 @@ fn requests_out_of_range_are_refused() {
         Request { vector_bits: 0, ..good.clone() },
         Request { vector_bits: u32::MAX, ..good.clone() },
         Request { flooding_bits: 257, ..good.clone() },
+        Request { summands: 0, ..good.clone() },
+        Request { summands: MAX_SUMMANDS + 1, ..good.clone() },
         // 10·2^31·2^31 is beyond 64 bits.
         Request { matrix_bits: 32, vector_bits: 32, ..good.clone() },
     ] {

@@ -33,6 +33,8 @@ class Report(Costs):
     residuals: list[float] = field(default_factory=list)
     #: The objective, loss and penalty, before the first and after each iteration; it follows from the solver's scalars.
     losses: list[float] = field(default_factory=list)
+    #: Restarts of parties during the training.
+    restarts: int = 0
     #: Whether the solver reached the tolerance.
     converged: bool = False
 
@@ -84,6 +86,7 @@ class Report(Costs):
             "residuals": self.residuals,
             "losses": self.losses,
             "converged": self.converged,
+            "restarts": self.restarts,
         }
 
     def plot(self, axes: Any = None) -> Any:

@@ -1,6 +1,28 @@
-"""Training between parties that run in separate processes, over gRPC with certificates on both sides."""
+"""Federated training between parties on different machines, over gRPC with certificates on both sides (mTLS).
+
+The guest has the labels. It connects to the host, and both fit one estimator, each with its own columns of the same rows:
+
+    # the host
+    with federated.listen("0.0.0.0:7443", tls=federated.TLS("shop.pem", "shop.key", "ca.pem"), peer="bank") as network:
+        HeteroLogisticRegression(backend="bfv", peer=network).fit(X_shop)
+
+    # the guest
+    with federated.connect("shop:7443", tls=federated.TLS("bank.pem", "bank.key", "ca.pem"), name="bank") as network:
+        HeteroLogisticRegression(backend="bfv", peer=network).fit(X_bank, y)
+
+`Network` joins more parties: an arbiter and several hosts. `align` finds the rows that all parties have. All calls that
+exchange messages raise `PeerError` if a peer has another configuration, breaks the protocol, or sends nothing until the
+deadline.
+
+gRPC has threads of its own. Do not fork the process after the first connection; use spawn or forkserver.
+"""
 
 try:
     import grpc  # noqa: F401
 except ImportError as error:
     raise ImportError('federated training needs grpcio; install it with pip install "ciphermill[federated]"') from error
+
+from ciphermill.federated._network import Network, Peer, connect, listen
+from ciphermill.federated._tls import TLS
+
+__all__ = ["TLS", "Network", "Peer", "connect", "listen"]

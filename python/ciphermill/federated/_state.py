@@ -7,15 +7,16 @@ then renamed.
 
 from __future__ import annotations
 
+import copy
 import fcntl
 import hashlib
 import io
 import json
 import os
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,6 @@ KEPT = 2
 _NAME = re.compile(r"iteration-(\d{7})\.state")
 _MAGIC = b"ciphermill state 1\n"
 _DIGEST = 32
-_VECTORS = ("weights", "residual", "direction")
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,57 @@ class Saved:
 
     #: The training, as the guest has named it.
     session: str
-    epoch: int
+    #: Restarts so far.
+    restart: int
     #: Masked products that this party has sent, over all epochs.
     answers: int
     state: State
 
 
-class Store:
+class Store(Protocol):
+    """The last states of one party in one training."""
+
+    def save(self, saved: Saved) -> None:
+        """Keep a state, and forget those before the last two. Raises `StateError` if there is no room."""
+        ...
+
+    def keep(self, iteration: int | None) -> None:
+        """Forget the states after an iteration, or all for `None`: a new epoch begins there."""
+        ...
+
+    def load(self) -> dict[int, Saved]:
+        """The states by iteration."""
+        ...
+
+    def close(self) -> None:
+        """End the use."""
+        ...
+
+
+class Memory:
+    """States in memory, for a party that need not survive its process."""
+
+    def __init__(self) -> None:
+        self._saved: dict[int, Saved] = {}
+
+    def save(self, saved: Saved) -> None:
+        self._saved[saved.state.iterations] = replace(saved, state=copy.deepcopy(saved.state))
+        for iteration in sorted(self._saved)[:-KEPT]:
+            del self._saved[iteration]
+
+    def keep(self, iteration: int | None) -> None:
+        for other in list(self._saved):
+            if iteration is None or other > iteration:
+                del self._saved[other]
+
+    def load(self) -> dict[int, Saved]:
+        return {iteration: replace(saved, state=copy.deepcopy(saved.state)) for iteration, saved in self._saved.items()}
+
+    def close(self) -> None:
+        pass
+
+
+class Directory:
     """The directory of one party and one training. One process at a time can use it.
 
     `configuration` identifies the training's parameters and data. Raises `StateError` if the directory cannot be used.
@@ -69,10 +113,7 @@ class Store:
         os.close(self._lock)
 
     def save(self, saved: Saved) -> None:
-        """Write a state, and remove those before the last two.
-
-        Raises `StateError` if there is no room. Earlier states then remain.
-        """
+        """Write a state, and remove those before the last two. Earlier states remain if it fails."""
         path = self._path(saved.state.iterations)
         temporary = path.with_suffix(".new")
         try:
@@ -140,11 +181,10 @@ def _private(path: str, flags: int) -> int:
 def _encode(saved: Saved, configuration: bytes) -> bytes:
     """MAGIC | SHA-256 of the rest | arrays of NumPy, one of which has the other facts as JSON."""
     facts = asdict(saved)
-    vectors: dict[str, npt.NDArray[Any]] = {name: np.asarray(facts["state"].pop(name)) for name in _VECTORS}
+    vectors: dict[str, npt.NDArray[Any]] = facts["state"].pop("vectors")
     facts["configuration"] = configuration.hex()
-    vectors["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **vectors)
+    np.savez(buffer, allow_pickle=False, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8), **vectors)
     body = buffer.getvalue()
     return _MAGIC + hashlib.sha256(body).digest() + body
 
@@ -158,7 +198,7 @@ def _decode(data: bytes) -> tuple[bytes, Saved] | None:
     # This party wrote it: the digest holds.
     with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
         facts: dict[str, Any] = json.loads(arrays["facts"].tobytes())
-        vectors = {name: arrays[name] for name in _VECTORS}
+        vectors = {name: arrays[name] for name in arrays.files if name != "facts"}
     configuration = bytes.fromhex(facts.pop("configuration"))
-    state = State(**vectors, **facts.pop("state"))
+    state = State(vectors=vectors, **facts.pop("state"))
     return configuration, Saved(state=state, **facts)

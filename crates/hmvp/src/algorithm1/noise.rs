@@ -22,12 +22,12 @@
 //! roundings.
 
 use crate::Operands;
-use ciphermill_bfv::noise::{fresh_variance, key_switch_variance, rounding_variance};
+use ciphermill_bfv::noise::{key_switch_variance, rounding_variance};
 use ciphermill_bfv::parameters::ParameterSpec;
 
 /// V_1, for `cols` columns of entries whose mean square is `square`.
 pub(super) fn product_variance(spec: &ParameterSpec, operands: &Operands, cols: usize, square: f64) -> f64 {
-    cols as f64 * square * fresh_variance(spec, operands.encryption)
+    cols as f64 * square * operands.vector_variance(spec)
 }
 
 /// V_2 of V_1.

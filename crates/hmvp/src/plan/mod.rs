@@ -14,7 +14,7 @@ use std::ops::Range;
 use ciphermill_math::Isa;
 
 pub use explain::{Alternative, Explanation};
-pub use request::{Encryption, MAX_FLOODING_BITS, PlanError, Request, Strategy};
+pub use request::{Encryption, MAX_FLOODING_BITS, MAX_SUMMANDS, PlanError, Request, Strategy};
 
 pub(crate) use choice::{Choice, Layout};
 pub(crate) use terms::Terms;

@@ -87,7 +87,13 @@ pub struct Request {
     /// log2 of how many times the noise's bound uniform noise that floods it may be, at most
     /// [`MAX_FLOODING_BITS`]; 0 for no flooding. That much room Q/(2t) leaves.
     pub flooding_bits: u32,
+    /// The greatest number of encryptions that a vector is the sum of ([`EncryptedVector::add`](crate::EncryptedVector::add)),
+    /// at most [`MAX_SUMMANDS`]; 1 for no sums.
+    pub summands: u32,
 }
+
+/// The greatest [`Request::summands`].
+pub const MAX_SUMMANDS: u32 = 256;
 
 /// The greatest [`Request::flooding_bits`].
 pub const MAX_FLOODING_BITS: u32 = 256;
@@ -107,6 +113,7 @@ impl Request {
             log2_failure: -64.0,
             unsplit: false,
             flooding_bits: 0,
+            summands: 1,
         }
     }
 
@@ -126,6 +133,7 @@ impl Request {
             let what = "the sum of the bits of a matrix entry and a vector entry (an entry of the product has 64 bits)";
             return Err(PlanError::Range { what, given, min: 4, max });
         }
+        range("number of summands of a vector", self.summands as usize, 1, MAX_SUMMANDS as usize)?;
         range("bits for flooding", self.flooding_bits as usize, 0, MAX_FLOODING_BITS as usize)?;
         if (-1000.0..=-1.0).contains(&self.log2_failure) {
             Ok(())

@@ -288,7 +288,7 @@ impl Algorithm for RowPacked {
         let rounding = noise::rounding_variance(layout.polynomial_size as f64);
         let plaintext =
             (layout.rows_per_plaintext() * layout.cols) as f64 * f64::from(2 * operands.matrix_bits - 2).exp2();
-        let fresh = noise::fresh_variance(spec, operands.encryption);
+        let fresh = operands.vector_variance(spec);
         let baby = key_error(self.options.baby_gadget) * plaintexts * plaintexts * (1.0 - 1.0 / babies);
         let giant = key_error(self.options.giant_gadget) + rounding;
         ((fresh + baby) * plaintext + (giants - 1.0) * giant + rounding).sqrt()

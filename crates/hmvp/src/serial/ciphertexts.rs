@@ -151,7 +151,7 @@ impl EncryptedVector {
         let mut part = || (0..plan.algorithm().vector_len()).map(|_| next()).collect::<Result<_, HmvpError>>();
         let parts = plan.choice().vector_parts.iter().map(|_| part()).collect::<Result<_, _>>()?;
         input.finish()?;
-        Ok(Self { plan: plan.clone(), tag, parts })
+        Ok(Self { plan: plan.clone(), tag, summands: 1, parts })
     }
 
     /// Whose a sealed vector is, of whatever plan that `policy` accepts. The plan is judged and the length and the checksum

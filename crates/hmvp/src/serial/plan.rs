@@ -100,7 +100,7 @@ fn put_request(request: &Request, out: &mut Encoder) {
     out.u8(SecurityLevel::ALL.iter().position(|&s| s == request.security).expect("all levels are listed") as u8);
     out.u8(u8::from(request.encryption == Encryption::Public));
     out.u8(request.strategy.map_or(0, strategy_code));
-    out.u8(u8::from(request.parameters.is_some())).u8(u8::from(request.unsplit)).u8(0);
+    out.u8(u8::from(request.parameters.is_some())).u8(u8::from(request.unsplit)).u8((request.summands - 1) as u8);
     out.u32(request.flooding_bits).f64(request.log2_failure);
 }
 
@@ -129,7 +129,7 @@ impl RequestHead {
         let strategy = strategy.checked_sub(1).map(|code| Strategy::ALL[usize::from(code)]);
         let has_parameters = code("whether parameters were asked for", input, 0, 1)? == 1;
         let unsplit = code("whether entries must not be split", input, 0, 1)? == 1;
-        code("reserved field of the request", input, 0, 0)?;
+        let summands = 1 + u32::from(input.u8()?);
         let (flooding_bits, log2_failure) = (input.u32()?, input.f64()?);
         let request = Request {
             rows,
@@ -143,6 +143,7 @@ impl RequestHead {
             log2_failure,
             unsplit,
             flooding_bits,
+            summands,
         };
         Ok(Self { request, has_parameters })
     }

@@ -1,6 +1,6 @@
 //! What rotations cost and how much noise they add.
 
-use crate::{Encryption, MAX_DIMENSION};
+use crate::{MAX_DIMENSION, Operands};
 use ciphermill_bfv::error::{BfvError, require_range};
 use ciphermill_bfv::keys::GaloisRequest;
 use ciphermill_bfv::keyswitch::Gadget;
@@ -90,9 +90,9 @@ impl SlotModel {
         (2 * self.extended()) as u64
     }
 
-    /// Variance of a coefficient of a fresh ciphertext.
-    pub(crate) fn fresh_variance(&self, encryption: Encryption) -> f64 {
-        noise::fresh_variance(self.parameters.spec(), encryption)
+    /// Variance of a coefficient of a vector's ciphertexts.
+    pub(crate) fn vector_variance(&self, operands: &Operands) -> f64 {
+        operands.vector_variance(self.parameters.spec())
     }
 
     /// Variance that the errors of one key add.

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::shares::residue;
 use crate::error::HmvpError;
-use crate::{EncryptedProduct, Plan, serial};
+use crate::{EncryptedProduct, EncryptedVector, Plan, serial};
 use ciphermill_bfv::ciphertext::Ciphertext;
 use ciphermill_bfv::error::require_range;
 use ciphermill_bfv::keys::SecretKey;
@@ -89,6 +89,29 @@ impl Response {
         let entries = Zeroizing::new(self.to_product().decrypt(key)?);
         let t = self.plan.context().t();
         Ok(entries.iter().map(|&x| residue(x, t)).collect())
+    }
+
+    /// Whether the answer has a part of `sent`, A's own message: then B returned it in place of a product, to have it decrypted.
+    ///
+    /// B can hide it by re-randomising, so this refuses clumsy attempts only. Keys that serve one training limit the others.
+    ///
+    /// # Example
+    /// ```
+    #[doc = include_str!("../example.txt")]
+    /// let plan = Arc::new(Plan::new(&Request { unsplit: true, ..Request::new(2, 3) }, Isa::current())?);
+    /// # let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
+    /// # let keys = engine.prepare(&plan, &GaloisKeys::generate(&secret, &plan.galois_requests())?)?;
+    /// # let matrix = engine.prepare_matrix(&plan, &dense)?;
+    /// let vector = EncryptedVector::encrypt(&plan, &secret, &[1, 0, -1], &mut rng)?;
+    /// let product = keys.multiply(&matrix, &vector)?;
+    /// let (response, _) = mask(&product, &MaskOptions::plaintexts_only(), None, &mut rng)?;
+    /// assert!(!response.echoes(&vector));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn echoes(&self, sent: &EncryptedVector) -> bool {
+        let Body::Full(tiles) = &self.body else { return false };
+        let own = |part| sent.parts.iter().flatten().any(|own| own.ciphertext.parts().contains(part));
+        tiles.iter().flatten().flat_map(Ciphertext::parts).any(own)
     }
 
     /// log2 of how much the noise may still grow; see [`EncryptedProduct::noise_bits_left`]. For measurements by the

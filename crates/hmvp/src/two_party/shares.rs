@@ -175,7 +175,7 @@ fn encrypt(
     encrypt: impl FnMut(&Plaintext, usize) -> Result<VectorCiphertext, HmvpError>,
 ) -> Result<EncryptedVector, HmvpError> {
     let part = encrypt_part(plan, &integers(plan, share)?, encrypt)?;
-    Ok(EncryptedVector { plan: plan.clone(), tag, parts: vec![part] })
+    Ok(EncryptedVector { plan: plan.clone(), tag, summands: 1, parts: vec![part] })
 }
 
 /// B's first step: its share of the vector added to A's.
@@ -238,7 +238,7 @@ fn add_integers(vector: &EncryptedVector, values: &[i64]) -> Result<EncryptedVec
         Ok(VectorCiphertext { ciphertext: ciphertext?, seed: encrypted.seed })
     };
     let part = vector.parts[0].iter().zip(plaintexts).map(add).collect::<Result<_, HmvpError>>()?;
-    Ok(EncryptedVector { plan: plan.clone(), tag: vector.tag, parts: vec![part] })
+    Ok(EncryptedVector { plan: plan.clone(), tag: vector.tag, summands: vector.summands, parts: vec![part] })
 }
 
 #[cfg(test)]

@@ -154,3 +154,19 @@ fn flooding_hides_the_noise_of_entries() {
     assert!(values.iter().all(|x| x.abs() < 1.0 + 1e-6));
     require_uniform("flooded noise", values.iter().map(|x| ((x + 1.0) / 2.0).clamp(0.0, 1.0)));
 }
+
+#[test]
+fn an_echo_of_the_vector_is_recognised() {
+    let mut rng = Csprng::from_os().expect("randomness");
+    let request = Request { unsplit: true, ..Request::new(16, 64) };
+    let plan = Arc::new(Plan::new(&request, Isa::current()).expect("a plan"));
+    let key = SecretKey::generate(plan.context(), &SecretSeed::from_os().expect("randomness"));
+    let encrypt = |rng: &mut Csprng| crate::EncryptedVector::encrypt(&plan, &key, &[1; 64], rng).expect("a vector");
+    let (sent, other) = (encrypt(&mut rng), encrypt(&mut rng));
+    let tiles = vec![sent.ciphertexts(0).cloned().collect()];
+    let echo = Response::new(&plan, key.tag(), tiles, None);
+    assert!(echo.echoes(&sent));
+    assert!(!echo.echoes(&other));
+    // Read from bytes.
+    assert!(Response::from_bytes(&plan, &echo.to_bytes()).expect("a response").echoes(&sent));
+}

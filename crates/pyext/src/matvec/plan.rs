@@ -28,7 +28,7 @@ const KEYS_US: f64 = 20_000.0;
 impl MatVecPlan {
     #[new]
     #[pyo3(signature = (rows, cols, *, matrix_bits=8, vector_bits=8, security=128, encryption="secret", strategy=None,
-        parameters=None, log2_failure=-64.0, unsplit=false, flooding_bits=0, insecure=false))]
+        parameters=None, log2_failure=-64.0, unsplit=false, flooding_bits=0, summands=1, insecure=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -43,6 +43,7 @@ impl MatVecPlan {
         log2_failure: f64,
         unsplit: bool,
         flooding_bits: u32,
+        summands: u32,
         insecure: bool,
     ) -> Result<Self, Failure> {
         let policy = policy::security(insecure).bfv();
@@ -59,6 +60,7 @@ impl MatVecPlan {
             log2_failure,
             unsplit,
             flooding_bits,
+            summands,
         };
         // Hundreds of candidates are weighed.
         let plan = run(py, f64::INFINITY, move |_| Ok(Plan::new(&request, Isa::current())?))?;

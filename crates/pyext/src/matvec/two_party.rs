@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use super::VECTOR_US;
-use super::classes::{BfvPublicKey, MaskedProduct, MatVecPlan};
+use super::classes::{BfvPublicKey, EncryptedVector, MaskedProduct, MatVecPlan};
 use super::pickle::{Reduced, reduced};
 use crate::arrays::{self, Integers};
 use crate::bytes::Bytes;
@@ -38,6 +38,11 @@ impl MaskedProduct {
     #[getter]
     fn tag(&self) -> String {
         self.response.tag().to_string()
+    }
+
+    /// Whether it has a part of a vector that was sent, instead of a product.
+    fn echoes(&self, vector: &EncryptedVector) -> bool {
+        vector.columns.items.iter().any(|item| self.response.echoes(item))
     }
 
     fn __repr__(&self) -> String {

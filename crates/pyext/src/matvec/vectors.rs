@@ -119,6 +119,13 @@ impl EncryptedVector {
         Ok(Self { columns: Columns::one(self.columns.plan.clone(), sum) })
     }
 
+    /// The sum with another vector of the same key set.
+    fn add(&self, py: Python<'_>, other: &Self) -> Result<Self, Failure> {
+        let (left, right) = (self.columns.single()?.clone(), other.columns.single()?.clone());
+        let sum = run(py, VECTOR_US, move |_| Ok(left.add(&right)?))?;
+        Ok(Self { columns: Columns::one(self.columns.plan.clone(), sum) })
+    }
+
     /// The vectors, one by one.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.columns.split().map(|columns| Self { columns }).collect::<Vec<_>>())

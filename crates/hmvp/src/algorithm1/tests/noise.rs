@@ -75,7 +75,7 @@ fn measure(seed: &SecretSeed) {
     let packed: Vec<f64> =
         places.iter().map(|&(place, _)| basis.compose(&noise, place).to_f64().expect("finite")).collect();
     let spec = context.parameters();
-    let operands = Operands { matrix_bits: 8, encryption: Encryption::Secret };
+    let operands = Operands { matrix_bits: 8, encryption: Encryption::Secret, summands: 1 };
     // The mean square of [−128, 128) is (2^16 + 2)/12.
     let product = product_variance(spec, &operands, cols, (65536.0 + 2.0) / 12.0);
     let divided = divided_variance(spec, product);

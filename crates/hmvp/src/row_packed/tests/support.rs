@@ -140,7 +140,7 @@ impl Parties {
 
     /// The noise by the model.
     pub(super) fn expected_noise(&self, bits: u32) -> f64 {
-        let operands = Operands { matrix_bits: bits, encryption: Encryption::Secret };
+        let operands = Operands { matrix_bits: bits, encryption: Encryption::Secret, summands: 1 };
         self.algorithm.noise_std_dev(&operands)
     }
 }

@@ -7,7 +7,7 @@ use crate::{Encryption, Operands};
 use ciphermill_bfv::noise::log2_bound;
 use ciphermill_bfv::parameters::ParameterSet;
 
-const OPERANDS: Operands = Operands { matrix_bits: 8, encryption: Encryption::Secret };
+const OPERANDS: Operands = Operands { matrix_bits: 8, encryption: Encryption::Secret, summands: 1 };
 
 /// Root mean square over all coefficients and the greatest magnitude of several runs; the model's standard deviation.
 fn measure(parameters: &ParameterSet, kind: Kind, matrix: &Matrix, seeds: std::ops::Range<u8>) -> (f64, f64, f64) {

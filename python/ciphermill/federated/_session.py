@@ -1,0 +1,459 @@
+"""Sessions: parties agree on a task, run their parts over links, and resume after cuts and restarts.
+
+A connection begins with a hello of both sides: name, role, task, configuration, and the states from which the sender can
+resume. If both sides run the same epoch, it goes on. Otherwise the guest begins an epoch: it collects the hellos of all peers,
+chooses the last iteration that every party has, and connects again with that decision. New epochs have new keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ciphermill._hetero.messages import Observer, Program, Send
+from ciphermill.errors import PeerError
+from ciphermill.federated._frames import Frame, FrameType, decode, encode, hello
+from ciphermill.federated._link import Link, Lost, NewEpoch, Stream
+
+T = TypeVar("T")
+
+#: The version of the hello.
+PROTOCOL = 1
+
+GUEST, HOST, ARBITER = "guest", "host", "arbiter"
+
+#: The iteration before the first one.
+START = -1
+
+
+class Finished(Exception):
+    """The peer went on to another task."""
+
+
+class Introduced(Exception):
+    """The guest has the hello of a peer. It decides when it has those of all peers."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The guest's decision on an epoch."""
+
+    session: str
+    epoch: int
+    #: Restarts so far.
+    restart: int
+    iteration: int
+    #: The own facts of every party with a part in the task.
+    facts: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What a side says at the start of a connection."""
+
+    name: str
+    role: str
+    task: str
+    session: str
+    epoch: int
+    expected: int
+    live: bool
+    restart: int
+    iterations: tuple[int, ...]
+    #: The facts that all parties must have alike, and those of the sender.
+    shared: dict[str, Any]
+    own: dict[str, Any]
+    decision: Decision | None
+
+
+@dataclass
+class Task:
+    """A task as one party sees it."""
+
+    name: str
+    #: The facts that all parties must have alike; texts, numbers, booleans, `None`, lists.
+    shared: dict[str, Any]
+    #: The facts of this party that the others learn.
+    own: dict[str, Any]
+    #: The greatest number of restarts.
+    restarts: int = 8
+    #: From the disk: the session, its restarts so far, and the iterations from which this party can resume.
+    session: str = ""
+    restart: int = 0
+    iterations: Callable[[], tuple[int, ...]] = field(default=tuple)
+
+
+class Session:
+    """One party's links, with the role of each peer. One task at a time runs over them."""
+
+    def __init__(self, name: str, role: str, roles: Mapping[str, str]) -> None:
+        self.name = name
+        self.role = role
+        self._roles = {name: role, **roles}
+        self._links: dict[str, Link] = {}
+        self._task: Task | None = None
+        self._live = False
+        self._finished = False
+        self._decision: Decision | None = None
+        self._hellos: dict[str, Hello] = {}
+        #: Sees each message before this party sends it, and after it receives one.
+        self.observe: Observer | None = None
+
+    def add(self, link: Link) -> None:
+        """A link, whose handshake is `handshake`."""
+        self._links[link.peer] = link
+
+    @property
+    def names(self) -> list[str]:
+        """All parties."""
+        return [*self._roles]
+
+    @property
+    def guest(self) -> str:
+        """The name of the guest."""
+        return next(name for name, role in self._roles.items() if role == GUEST)
+
+    @property
+    def arbiter(self) -> str | None:
+        """The name of the arbiter, or `None`."""
+        return next((name for name, role in self._roles.items() if role == ARBITER), None)
+
+    def role_of(self, name: str) -> str | None:
+        """The role of a party, or `None` for a stranger."""
+        return self._roles.get(name)
+
+    def run(self, task: Task, program: Callable[[Decision], Program[T]]) -> T:
+        """Run a task to its end. `program` makes this party's part for an epoch.
+
+        Raises `PeerError` if a peer has another task or configuration, breaks the protocol, vanishes until the deadline, or if
+        there are too many restarts; and the errors of the part.
+        """
+        self._task = task
+        self._decision = None
+        try:
+            while True:
+                self._agree()
+                assert self._decision is not None
+                part = program(self._decision)
+                try:
+                    return self._drive(part)
+                except NewEpoch:
+                    continue
+                finally:
+                    self._live = self._finished = False
+                    part.close()
+        except BaseException as error:
+            self.close(str(error) if isinstance(error, PeerError) else f"the run ended with {type(error).__name__}")
+            raise
+        finally:
+            self._task = None
+
+    def close(self, reason: str = "") -> None:
+        """Close all links. The peers print the reason."""
+        for link in self._links.values():
+            link.close(reason)
+
+    def _drive(self, part: Program[T]) -> T:
+        answer: bytes | None = None
+        self._live = True
+        while True:
+            try:
+                request = part.send(answer)
+            except StopIteration as end:
+                self._flush()
+                result: T = end.value
+                return result
+            if isinstance(request, Send):
+                self._seen(self.name, request.receiver, request.kind, request.payload)
+                self._link(request.receiver).send(request.kind, request.payload)
+                answer = None
+            else:
+                answer = self._link(request.sender).receive(request)
+                self._seen(request.sender, self.name, request.kind, answer)
+
+    def _flush(self) -> None:
+        """Wait until the peers have all messages."""
+        self._finished = True
+        for link in self._links.values():
+            try:
+                link.flush()
+            except Finished:
+                link.drop()
+            except PeerError:
+                # The peer went away after its last message. This side has its result.
+                continue
+
+    def _link(self, peer: str) -> Link:
+        return self._links[peer]
+
+    def _seen(self, sender: str, receiver: str, kind: str, payload: bytes) -> None:
+        if self.observe is not None:
+            self.observe(sender, receiver, kind, payload)
+
+    # The agreement on an epoch.
+
+    def _agree(self) -> None:
+        self._decision = None
+        opened = self._links.values() if self.role == GUEST else [self._links[self.guest]]
+        if self.role == GUEST and len(self._links) > 1:
+            self._introduce()
+            self._decide()
+        for link in opened:
+            link.drop()
+            link.open()
+        assert self._decision is not None
+        for link in self._links.values():
+            if link.epoch < self._decision.epoch:
+                link.drop()
+                link.reset(self._decision.epoch)
+
+    def _introduce(self) -> None:
+        """Collect the hellos of all peers."""
+        for link in self._links.values():
+            link.drop()
+            try:
+                link.open()
+            except Introduced:
+                continue
+
+    def _decide(self) -> None:
+        task = self._running()
+        hellos = list(self._hellos.values())
+        resumed = bool(task.session)
+        session = task.session or secrets.token_hex(16)
+        for other in hellos:
+            if other.session not in ("", session):
+                raise PeerError(
+                    f"{other.name} has the state of another training, which this side does not have; delete it at {other.name} "
+                    "to start from the beginning"
+                )
+        common = _startable(task.iterations())
+        for other in hellos:
+            if other.role != ARBITER:
+                common &= _startable(other.iterations)
+        if not common:
+            raise PeerError(
+                "the parties have no state in common; delete the states of all parties to start from the beginning"
+            )
+        restart = max([task.restart, *(other.restart for other in hellos)]) + 1 if resumed or _any(hellos) else 0
+        if restart > task.restarts:
+            raise PeerError(f"the training was restarted {restart} times; use at most {task.restarts} restarts")
+        epoch = max([link.epoch for link in self._links.values()] + [other.epoch for other in hellos]) + 1
+        facts = {self.name: task.own, **{other.name: other.own for other in hellos}}
+        self._decision = Decision(session, epoch, restart, max(common), facts)
+        task.session, task.restart = session, restart
+        for link in self._links.values():
+            link.reset(epoch)
+
+    # Handshakes.
+
+    def handshake(self, link: Link, stream: Stream, seconds: float) -> int:
+        """Exchange hellos over a new stream. Returns the number of the next message that the peer expects."""
+        if self._task is None:
+            raise Lost("this side runs no task")
+        if self.role == GUEST:
+            return self._lead(link, stream, seconds)
+        if link.peer == self.guest:
+            return self._follow(link, stream, seconds)
+        self._write(link, stream)
+        other, same = self._read(link, stream, seconds)
+        if not same or not other.live:
+            raise Lost(f"{link.peer} is not in epoch {link.epoch} yet")
+        return other.expected
+
+    def _lead(self, link: Link, stream: Stream, seconds: float) -> int:
+        """The guest's side of a handshake."""
+        self._write(link, stream)
+        other, same = self._read(link, stream, seconds)
+        if self._decision is None:
+            if len(self._links) > 1:
+                raise Introduced
+            # With one peer, the decision follows at once.
+            self._decide()
+            self._write(link, stream)
+            other, same = self._read(link, stream, seconds)
+        if same and (other.live or not self._live):
+            return other.expected
+        if self._live:
+            raise NewEpoch(other.epoch)
+        raise Lost(f"{other.name} does not follow yet")
+
+    def _follow(self, link: Link, stream: Stream, seconds: float) -> int:
+        """A host's or the arbiter's side of a handshake with the guest."""
+        while True:
+            other, same = self._read(link, stream, seconds)
+            if same and self._live and other.live:
+                self._write(link, stream)
+                return other.expected
+            if other.decision is None:
+                self._write(link, stream)
+                continue
+            if self._live:
+                raise NewEpoch(other.decision.epoch)
+            if self._decision is None or other.decision.epoch > self._decision.epoch:
+                self._accept(other.decision)
+                if link.epoch < other.decision.epoch:
+                    link.reset(other.decision.epoch)
+            self._write(link, stream)
+            return other.expected
+
+    def _write(self, link: Link, stream: Stream) -> None:
+        stream.write(encode(hello(link.epoch, link.expected, self._body())))
+
+    def _read(self, link: Link, stream: Stream, seconds: float) -> tuple[Hello, bool]:
+        """The hello of the peer, and whether it is in the same epoch of the same session."""
+        other = _parse(_read_hello(link, stream, seconds), link.peer)
+        task = self._running()
+        same = self._decision is not None and other.session == task.session and other.epoch == link.epoch
+        if not same:
+            if self._finished:
+                # The peer has another task, so it has all messages of this one.
+                raise Finished
+            if other.live:
+                # The answer tells a peer that has finished.
+                if self.role != GUEST:
+                    self._write(link, stream)
+                raise Lost(f"{other.name} is still in epoch {other.epoch}")
+        self._compare(other)
+        self._hellos[link.peer] = other
+        return other, same
+
+    def _accept(self, decision: Decision) -> None:
+        task = self._running()
+        if task.session not in ("", decision.session):
+            raise PeerError(
+                f"this side has the state of another training, which {self.guest} does not have; delete it to start from the "
+                "beginning"
+            )
+        if not task.restart <= decision.restart <= task.restarts:
+            raise PeerError(
+                f"{self.guest} announces restart {decision.restart}; use {task.restart} to {task.restarts} restarts"
+            )
+        if self.role != ARBITER and decision.iteration not in _startable(task.iterations()):
+            raise PeerError(f"{self.guest} resumes at iteration {decision.iteration}, of which this side has no state")
+        if decision.facts.get(self.name) != task.own:
+            raise PeerError(f"{self.guest} has other facts of {self.name}; the protocol expects those of the hello")
+        self._decision = decision
+        task.session, task.restart = decision.session, decision.restart
+
+    def _running(self) -> Task:
+        assert self._task is not None
+        return self._task
+
+    def _body(self) -> bytes:
+        task, decision = self._running(), self._decision
+        body = {
+            "protocol": PROTOCOL,
+            "name": self.name,
+            "role": self.role,
+            "task": task.name,
+            "session": task.session,
+            "live": self._live,
+            "restart": task.restart,
+            "iterations": list(task.iterations()),
+            "shared": task.shared,
+            "digest": digest(task.shared).hex(),
+            "own": task.own,
+        }
+        if self.role == GUEST and decision is not None and not self._live:
+            body["decision"] = {
+                "session": decision.session,
+                "epoch": decision.epoch,
+                "restart": decision.restart,
+                "iteration": decision.iteration,
+                "facts": decision.facts,
+            }
+        return json.dumps(body, sort_keys=True).encode()
+
+    def _compare(self, other: Hello) -> None:
+        """Raises `PeerError` if a peer is not the configured one, or has another task or configuration."""
+        task, peer = self._running(), other.name
+        expected = self._roles.get(peer)
+        if other.role != expected:
+            raise PeerError(f'{peer} has the role "{other.role}"; this side expects "{expected}"')
+        if other.task != task.name:
+            raise PeerError(f'{peer} runs the task "{other.task}", this side "{task.name}"; use the same')
+        for key in sorted(task.shared.keys() | other.shared.keys()):
+            ours, theirs = task.shared.get(key), other.shared.get(key)
+            if ours != theirs:
+                raise PeerError(f"{key} is {_shown(theirs)} at {peer} and {_shown(ours)} at this side; use the same")
+
+
+def digest(facts: Mapping[str, Any]) -> bytes:
+    """SHA-256 of facts."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).digest()
+
+
+def _startable(iterations: tuple[int, ...]) -> set[int]:
+    """The iterations from which a party can start. Before the second one, the start itself."""
+    return set(iterations) | ({START} if max(iterations, default=START) <= 0 else set())
+
+
+def _any(hellos: list[Hello]) -> bool:
+    return any(other.session for other in hellos)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _read_hello(link: Link, stream: Stream, seconds: float) -> Frame:
+    frame = decode(stream.read(seconds), link.peer)
+    if frame.type is FrameType.GOODBYE:
+        raise PeerError(f"{link.peer} ended the exchange: {frame.text or 'it finished'}")
+    if frame.type is not FrameType.HELLO:
+        raise PeerError(f"{link.peer} began with a frame of type {frame.type.name}; use HELLO")
+    return frame
+
+
+def _parse(frame: Frame, peer: str) -> Hello:
+    """The hello of a peer. Raises `PeerError` for another one."""
+    try:
+        body = json.loads(bytes(frame.chunk))
+        if body["protocol"] != PROTOCOL:
+            raise PeerError(f"{peer} speaks version {_shown(body['protocol'])} of the protocol; use {PROTOCOL}")
+        decision = body.get("decision")
+        parsed = Hello(
+            name=_of(body["name"], str),
+            role=_of(body["role"], str),
+            task=_of(body["task"], str),
+            session=_of(body["session"], str),
+            epoch=frame.epoch,
+            expected=frame.expected,
+            live=_of(body["live"], bool),
+            restart=_of(body["restart"], int),
+            iterations=tuple(_of(iteration, int) for iteration in _of(body["iterations"], list)),
+            shared=_of(body["shared"], dict),
+            own=_of(body["own"], dict),
+            decision=None if decision is None else _decision(decision),
+        )
+        announced = bytes.fromhex(_of(body["digest"], str))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise PeerError(f"the hello of {peer} is malformed: {type(error).__name__}") from error
+    if parsed.name != peer:
+        raise PeerError(f'{peer} calls itself "{_shown(parsed.name)}"; use the name of its certificate')
+    if announced != digest(parsed.shared):
+        raise PeerError(f"the hello of {peer} has a digest of other facts")
+    return parsed
+
+
+def _decision(body: dict[str, Any]) -> Decision:
+    facts = _of(body["facts"], dict)
+    return Decision(
+        session=_of(body["session"], str),
+        epoch=_of(body["epoch"], int),
+        restart=_of(body["restart"], int),
+        iteration=_of(body["iteration"], int),
+        facts={_of(name, str): _of(own, dict) for name, own in facts.items()},
+    )
+
+
+def _of(value: Any, kind: type[T]) -> T:
+    if type(value) is not kind:
+        raise TypeError(f"{value!r} is not of type {kind.__name__}")
+    return value
