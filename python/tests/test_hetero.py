@@ -162,7 +162,12 @@ def test_it_works_in_scikit_learns_tools() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"columns": {"a": slice(0, 30)}}, cm.ParameterError, "1 parties; use two"),
+        ({"columns": {"a": slice(0, 30)}}, cm.ParameterError, "1 parties; use 2 to 16"),
+        ({"columns": {"a": slice(0, 30)}, "backend": "bfv"}, cm.ParameterError, "1 parties; use two"),
+        ({"solver": "newton"}, cm.ParameterError, "solver='newton'"),
+        ({"learning_rate": 0.0}, cm.ParameterError, "learning_rate=0.0"),
+        ({"batch_size": 0}, cm.ParameterError, "batch_size is 0"),
+        ({"batch_size": 100}, cm.ParameterError, "does not go with solver"),
         ({"columns": {"a": slice(0, 10), "b": slice(5, 30)}}, cm.ParameterError, "exactly one party"),
         ({"columns": {"a": [0], "b": [40]}}, cm.ParameterError, "beyond the data"),
         ({"C": 0}, cm.ParameterError, "C=0"),
