@@ -19,6 +19,9 @@ from ciphermill.errors import RangeError
 
 Vectors = dict[str, Floats]
 
+#: The greatest entry of a gradient.
+MOST = 1e100
+
 
 class Descent:
     """w ← w − η·g."""
@@ -100,11 +103,12 @@ class GradientDescent(Solver):
         for batch in range(self.batches.count):
             gradient = yield from self._gradient(self._rule.point(state.vectors), batch)
             state.products += 1
+            # Their squares fit binary64.
+            if not np.abs(gradient).max(initial=0.0) < MOST:
+                raise RangeError(f"the gradient exceeds {MOST:g}, so the weights diverge; use a smaller learning_rate")
             with self.report.step("local"):
                 norm += dot(gradient, gradient)
                 self._rule.step(state.vectors, gradient, state.products)
-            if not np.isfinite(state.vectors["weights"]).all():
-                raise RangeError("the weights diverge; use a smaller learning_rate")
         rho = yield from self.scalars.total("norm", norm)
         if not state.residuals:
             state.first = rho
