@@ -45,7 +45,9 @@ use std::sync::Arc;
 pub use engine::{CpuEngine, HmvpEngine, Job, MatrixHandle, Output, PreparedKeys, PreparedMatrix};
 pub use error::HmvpError;
 pub use matrix::PlainMatrix;
-pub use plan::{Alternative, Encryption, Explanation, MAX_FLOODING_BITS, MAX_SUMMANDS, Plan, PlanError, Request, Strategy};
+pub use plan::{
+    Alternative, Encryption, Explanation, MAX_FLOODING_BITS, MAX_SUMMANDS, Plan, PlanError, Request, Strategy,
+};
 pub use product::EncryptedProduct;
 pub use serial::{ObjectHead, SealedMatrix};
 pub use source::{DenseMatrix, MatrixSource};

@@ -171,7 +171,8 @@ impl EncryptedVector {
             Ok(VectorCiphertext { ciphertext: context.add(&left.ciphertext, &right.ciphertext)?, seed: None })
         };
         let parts = self.parts.iter().zip(&other.parts);
-        let parts = parts.map(|(left, right)| left.iter().zip(right).map(add).collect()).collect::<Result<_, HmvpError>>()?;
+        let parts =
+            parts.map(|(left, right)| left.iter().zip(right).map(add).collect()).collect::<Result<_, HmvpError>>()?;
         Ok(Self { plan: self.plan.clone(), tag: self.tag, summands, parts })
     }
 

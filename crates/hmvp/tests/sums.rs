@@ -1,5 +1,6 @@
 //! Sums of encrypted vectors.
 
+use ciphermill_bfv::parameters::{ParameterSet, SecurityPolicy};
 use ciphermill_bfv::{BfvError, PublicKey};
 use ciphermill_hmvp::{EncryptedVector, Encryption, HmvpError, MAX_SUMMANDS, Plan, Request, Strategy};
 use ciphermill_math::Isa;
@@ -41,7 +42,11 @@ fn products_with_sums_of_every_strategy() {
         for vector in [&total, &received] {
             let found = setting.multiply(&prepared, &[vector]).remove(0);
             assert!(found.noise_bits_left(&setting.secret).expect("noise") > 0.0);
-            assert_eq!(found.decrypt(&setting.secret).expect("a product"), product(&matrix, 24, &expected), "{strategy:?}");
+            assert_eq!(
+                found.decrypt(&setting.secret).expect("a product"),
+                product(&matrix, 24, &expected),
+                "{strategy:?}"
+            );
         }
     }
 }
@@ -87,8 +92,11 @@ fn sums_beyond_the_plan_are_refused() {
 
 #[test]
 fn sums_of_split_entries_are_refused() {
-    let wide = Request { summands: 2, vector_bits: 32, matrix_bits: 16, ..Request::new(8, 64) };
-    let mut setting = Setting::new(&wide);
+    // Entries of 16 bits by a set with room for 8.
+    let paper = ParameterSet::named("CHAM_PAPER", SecurityPolicy::Require128Bits).expect("a set");
+    let wide =
+        Request { parameters: Some(paper), matrix_bits: 16, vector_bits: 16, summands: 2, ..Request::new(64, 256) };
+    let mut setting = Setting::new(&Request { log2_failure: -20.0, strategy: Some(Strategy::Algorithm1), ..wide });
     let vector = setting.random_vector();
     let vector = setting.encrypt(&vector);
     assert!(setting.plan.explain().vector_parts > 1, "this plan splits");
@@ -99,7 +107,7 @@ fn sums_of_split_entries_are_refused() {
 fn plans_carry_the_number_of_summands() {
     for summands in [1, 2, MAX_SUMMANDS] {
         let plan = Plan::new(&request(summands), Isa::current()).expect("a plan");
-        let policy = ciphermill_bfv::parameters::SecurityPolicy::Require128Bits;
+        let policy = SecurityPolicy::Require128Bits;
         let read = Plan::from_bytes(&plan.to_bytes(), policy, Isa::current()).expect("a plan");
         assert_eq!(read.request().summands, summands);
     }

@@ -136,7 +136,8 @@ pub(super) fn limit_bits(parameters: &ParameterSet, algorithm: &dyn Algorithm) -
 /// Predicts the noise of `choice`, whose algorithm is `algorithm`.
 pub(super) fn judge(request: &Request, choice: &Choice, algorithm: &dyn Algorithm) -> Judgement {
     let (matrix_bits, _) = choice.widest();
-    let mut std_dev = algorithm.noise_std_dev(&Operands { matrix_bits, encryption: request.encryption, summands: request.summands });
+    let mut std_dev =
+        algorithm.noise_std_dev(&Operands { matrix_bits, encryption: request.encryption, summands: request.summands });
     if request.unsplit {
         let n = choice.parameters.polynomial_size.get() as f64;
         std_dev = std_dev.hypot(noise::zero_variance(n).sqrt());
