@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from ciphermill._checks import instance, items
 from ciphermill.errors import ParameterError
 from ciphermill.federated._grpc import Dialer, Listener
-from ciphermill.federated._link import Connect, Link
+from ciphermill.federated._link import TURN, Connect, Link
 from ciphermill.federated._session import ARBITER, GUEST, HOST, Session
 from ciphermill.federated._tls import TLS, Identity, parse_address
 
@@ -100,8 +100,17 @@ class Network:
             )
         self._listener = None if listen is None else Listener(listen, tls, [peer.identity() for peer in waiting])
         self.session = Session(name, role, {peer.name: peer.role for peer in self.peers})
-        for peer in self.peers:
-            self.session.add(Link(peer.name, self._connector(peer, tls), self.session.handshake, deadline=deadline))
+        self._links = [
+            Link(peer.name, self._connector(peer, tls), self.session.handshake, deadline=deadline)
+            for peer in self.peers
+        ]
+        for peer, link in zip(self.peers, self._links, strict=True):
+            if peer.address is None:
+                link.patience = TURN
+            if role == HOST and peer.role == ARBITER:
+                # An arbiter that came back answers hosts after the guest only.
+                link.courtesy = TURN
+            self.session.add(link)
 
     def _connector(self, peer: Peer, tls: TLS) -> Connect:
         if peer.address is not None:
@@ -113,6 +122,11 @@ class Network:
     def address(self) -> str | None:
         """The address at which this party listens, or `None`."""
         return None if self._listener is None else self._listener.address
+
+    @property
+    def connections(self) -> dict[str, int]:
+        """The number of connections so far, by peer."""
+        return {link.peer: link.connections for link in self._links}
 
     def close(self) -> None:
         """Say goodbye to all peers and close the connections. Further calls do nothing."""

@@ -12,6 +12,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from ciphermill._hetero.messages import Observer, Program, Send
@@ -25,6 +26,9 @@ T = TypeVar("T")
 PROTOCOL = 1
 
 GUEST, HOST, ARBITER = "guest", "host", "arbiter"
+
+#: Seconds in which the last acknowledgements may come at the end of a task.
+PARTING = 10.0
 
 #: The iteration before the first one.
 START = -1
@@ -106,6 +110,9 @@ class Session:
     def add(self, link: Link) -> None:
         """A link, whose handshake is `handshake`."""
         self._links[link.peer] = link
+        if len(self._links) > 1:
+            for each in self._links.values():
+                each.attend = partial(self._attend, each)
 
     @property
     def names(self) -> list[str]:
@@ -180,12 +187,19 @@ class Session:
         self._finished = True
         for link in self._links.values():
             try:
-                link.flush()
+                link.flush(PARTING)
             except Finished:
                 link.drop()
             except PeerError:
                 # The peer went away after its last message. This side has its result.
                 continue
+
+    def _attend(self, waiting: Link) -> None:
+        """Look after the other links while one of them waits. A peer that came back begins a new epoch."""
+        if self._live and not self._finished:
+            for link in self._links.values():
+                if link is not waiting:
+                    link.check()
 
     def _link(self, peer: str) -> Link:
         return self._links[peer]
@@ -226,7 +240,8 @@ class Session:
         resumed = bool(task.session)
         session = task.session or secrets.token_hex(16)
         for other in hellos:
-            if other.session not in ("", session):
+            # Without an iteration there is nothing to lose.
+            if other.session not in ("", session) and other.iterations:
                 raise PeerError(
                     f"{other.name} has the state of another training, which this side does not have; delete it at {other.name} "
                     "to start from the beginning"
@@ -313,7 +328,9 @@ class Session:
             if self._finished:
                 # The peer has another task, so it has all messages of this one.
                 raise Finished
-            if other.live:
+            # A guest that restarted leads its peers from their epoch into a new one.
+            leads = self.role == GUEST and task.session != "" and other.session == task.session
+            if other.live and not leads:
                 # The answer tells a peer that has finished.
                 if self.role != GUEST:
                     self._write(link, stream)
@@ -324,11 +341,13 @@ class Session:
 
     def _accept(self, decision: Decision) -> None:
         task = self._running()
-        if task.session not in ("", decision.session):
+        if task.session not in ("", decision.session) and task.iterations():
             raise PeerError(
                 f"this side has the state of another training, which {self.guest} does not have; delete it to start from the "
                 "beginning"
             )
+        if task.session != decision.session:
+            task.restart = 0
         if not task.restart <= decision.restart <= task.restarts:
             raise PeerError(
                 f"{self.guest} announces restart {decision.restart}; use {task.restart} to {task.restarts} restarts"
