@@ -366,7 +366,7 @@ class Link:
             try:
                 self._open(wait)
             except (Lost, TimeoutError) as error:
-                wait.pause(error, self._turn(wait, TURN))
+                wait.pause(error, LONGEST_PAUSE if self.attend is None else TURN)
         return self._stream
 
     def _open(self, wait: _Wait) -> None:
@@ -450,7 +450,7 @@ class Link:
             frame = decode(self._stream.read(self._turn(wait, TURN)), self.peer)
         except Lost as error:
             self._drop()
-            wait.pause(error, self._turn(wait, TURN))
+            wait.pause(error, LONGEST_PAUSE if self.attend is None else TURN)
             return None
         except TimeoutError:
             self._attention()
