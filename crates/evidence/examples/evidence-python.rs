@@ -1,8 +1,8 @@
 //! The full counts behind the Python package: `make evidence AREA=python`.
 //!
 //! The wheel of this tree is installed and tested with each supported Python, its memory is counted after ten thousand calls of
-//! each operation, and encrypted fits are compared with fits in clear. Complete parts are kept ([`parts`]), so that a run that
-//! was stopped goes on with the others.
+//! each operation, encrypted fits are compared with fits in clear, and parties of a training are killed at random messages.
+//! Complete parts are kept ([`parts`]), so that a run that was stopped goes on with the others.
 
 use std::error::Error;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use ciphermill_evidence::parts::{self, Part};
 use serde_json::{Value, json};
 
-const PARTS: [Part; 3] = [("versions", versions), ("leaks", leaks), ("fits", fits)];
+const PARTS: [Part; 4] = [("versions", versions), ("leaks", leaks), ("fits", fits), ("kills", kills)];
 
 /// The supported versions of Python. All must be on this machine.
 const VERSIONS: [&str; 3] = ["3.11", "3.12", "3.13"];
@@ -50,6 +50,11 @@ fn leaks() -> Result<Value, Box<dyn Error>> {
 /// Encrypted fits that equal those in clear in every bit.
 fn fits() -> Result<Value, Box<dyn Error>> {
     program("fits")
+}
+
+/// Parties of a training that are killed at random messages and come back to the same model.
+fn kills() -> Result<Value, Box<dyn Error>> {
+    program("kills")
 }
 
 /// Runs a program of `crates/evidence/python` with the release build of the package, and returns the object that it prints.
