@@ -24,6 +24,7 @@ invariants! {
     nvme: "../../nvme/tests/invariants/mod.rs";
     paillier: "../../paillier/tests/invariants/mod.rs";
     program: "../../program/tests/invariants/mod.rs";
+    psi: "../../psi/tests/invariants/mod.rs";
     rvfhe: "../../rvfhe/tests/invariants/mod.rs";
     tfhe: "../../tfhe/tests/invariants/mod.rs";
     wire: "../../wire/tests/invariants/mod.rs";
@@ -95,6 +96,10 @@ targets! {
     /// Stored programs, and bodies behind a good checksum.
     program_decode: |data| {
         program::program_decode(data);
+    };
+    /// Points of private set intersection, read and raised.
+    psi_points: |data| {
+        psi::psi_points(data);
     };
     /// Assembly texts of cores' programs.
     rvfhe_assemble: |data| {

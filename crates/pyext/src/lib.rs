@@ -11,6 +11,7 @@ mod json;
 mod matvec;
 mod paillier;
 mod policy;
+mod psi;
 mod run;
 mod secrets;
 mod sums;
@@ -48,6 +49,8 @@ mod _native {
     use crate::paillier::{
         PaillierPacked, PaillierPacking, PaillierPlain, PaillierPublicKey, PaillierSecretKey, PaillierVector,
     };
+    #[pymodule_export]
+    use crate::psi::{PsiIds, PsiParty, PsiPoints};
     #[pymodule_export]
     use crate::run::{set_threads, threads};
     #[pymodule_export]

@@ -92,12 +92,13 @@ def _canonical(value: Any, row: int) -> bytes:
     if isinstance(value, bytes):
         return value
     if isinstance(value, float | np.floating):
-        # Columns of integers with gaps are often read as real numbers. The comparison is false for NaN.
-        if not (abs(value) <= MAX_EXACT and value == int(value)):
+        # Columns of integers with gaps are often read as real numbers. The first comparison is false for NaN.
+        real = float(value)
+        if not (abs(real) <= MAX_EXACT and real == int(real) == value):
             raise ParameterError(
                 f"the id of row {row} is a real number with a fraction, above 2^53, or NaN; use texts or integers"
             )
-        value = int(value)
+        value = int(real)
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError

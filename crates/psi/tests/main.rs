@@ -1,0 +1,8 @@
+//! The integration tests of private set intersection, in one program.
+
+mod alignment;
+mod corpus;
+mod hostile;
+mod invariants;
+#[path = "../../program/tests/replay/mod.rs"]
+mod replay;
