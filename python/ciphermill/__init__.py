@@ -54,6 +54,7 @@ from ciphermill.errors import (
     SecretError,
     StateError,
     WireError,
+    WorkerError,
 )
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "SumPlan",
     "SumPublicKey",
     "WireError",
+    "WorkerError",
     "__version__",
     "device",
     "errors",

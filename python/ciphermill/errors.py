@@ -18,6 +18,7 @@ __all__ = [
     "SecretError",
     "StateError",
     "WireError",
+    "WorkerError",
 ]
 
 
@@ -56,6 +57,10 @@ class ForkError(CiphermillError, RuntimeError):
 
 class PeerError(CiphermillError):
     """The other party or a served device cannot be reached, or broke the protocol."""
+
+
+class WorkerError(CiphermillError, RuntimeError):
+    """The worker processes of this party cannot be reached, or failed."""
 
 
 class SecretError(CiphermillError, TypeError):

@@ -19,7 +19,8 @@ from ciphermill._hetero.calibration import calibrate
 from ciphermill._hetero.numbers import Floats
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.training import BACKENDS, SOLVERS, Setup, party, train_together
-from ciphermill.errors import ParameterError
+from ciphermill._hetero.workers import Workers
+from ciphermill.errors import DtypeError, ParameterError
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -29,7 +30,7 @@ except ImportError as error:
     raise ImportError('estimators need scikit-learn; install it with pip install "ciphermill[sklearn]"') from error
 
 if TYPE_CHECKING:
-    from ciphermill.federated import Network
+    from ciphermill.federated import Network, RayWorkers
 
 __all__ = ["HeteroLogisticRegression"]
 
@@ -98,6 +99,9 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
     state : path, optional
         With `peer`: a directory from which the training resumes after a restart of this party. By default the state is kept in
         memory: the training then survives cuts of the connection only.
+    workers : ciphermill.federated.RayWorkers, optional
+        Processes that compute the products of "bfv" with the matrix of this party, in one process those of all parties. By
+        default the threads of this process compute them.
 
     Attributes
     ----------
@@ -148,6 +152,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         role: Literal["guest", "host"] | None = None,
         peer: Network | None = None,
         state: str | os.PathLike[str] | None = None,
+        workers: RayWorkers | None = None,
     ) -> None:
         self.columns = columns
         self.C = C
@@ -166,6 +171,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         self.role = role
         self.peer = peer
         self.state = state
+        self.workers = workers
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None, ids: npt.ArrayLike | None = None) -> Self:
         """Fit the weights.
@@ -181,13 +187,16 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         data, answers = validate_data(self, X, y, dtype=np.float64, order="F", ensure_min_samples=2)
         labels = self._labels(answers)
         options = self._options(len(labels))
+        workers = self._checked_workers()
         names, indices = self._parties(data.shape[1])
         guest = names[0]
         intercept = bool(self.fit_intercept)
+        features = {
+            name: len(index) + (name == guest and intercept) for name, index in zip(names, indices, strict=True)
+        }
         setup = Setup(
-            features={
-                name: len(index) + (name == guest and intercept) for name, index in zip(names, indices, strict=True)
-            },
+            features=features,
+            blocks={} if workers is None else {name: workers.blocks(count) for name, count in features.items()},
             arbiter=ARBITER if self.arbiter and self.backend != "plain" else None,
             **options,
         )
@@ -197,7 +206,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
             name: party(setup, name, data[:, index], intercept=name == guest and intercept, report=report)
             for name, index in zip(names, indices, strict=True)
         }
-        weights = train_together(setup, parties, labels, report)
+        weights = train_together(setup, parties, labels, report, workers)
         self.coef_ = np.zeros((1, data.shape[1]))
         for name, index in zip(names, indices, strict=True):
             self.coef_[0, index] = weights[name][: len(index)]
@@ -226,7 +235,9 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         labels = self._labels(answers) if guest else None
         intercept = guest and bool(self.fit_intercept)
         options = self._options(len(data))
-        weights, report = fit(network, options, data, labels, intercept, ids, self.state)
+        weights, report = fit(
+            network, options, data, labels, intercept, ids, self.state, workers=self._checked_workers()
+        )
         features = data.shape[1]
         self.coef_ = weights[None, :features].copy()
         self.intercept_ = weights[features:].copy() if intercept else np.zeros(1)
@@ -258,6 +269,16 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
     def _calibrate(self, scores: Floats, labels: Floats | None) -> None:
         assert labels is not None
         self.calibration_ = calibrate(scores, labels)
+
+    def _checked_workers(self) -> Workers | None:
+        workers: object = self.workers
+        if workers is None:
+            return None
+        if not isinstance(workers, Workers):
+            raise DtypeError(f"workers are of type {type(workers).__name__}; use ciphermill.federated.RayWorkers")
+        if self.backend != "bfv":
+            raise ParameterError(f'workers do not go with backend="{self.backend}"; use "bfv", or workers=None')
+        return workers
 
     def _options(self, samples: int) -> dict[str, Any]:
         """The options of the training as numbers of Python, whose arithmetic does not overflow."""

@@ -65,7 +65,7 @@ def free_port() -> int:
 class Parties:
     """The networks of all parties. A party that was killed gets a new one at the same address."""
 
-    def __init__(self, certificates: dict[str, TLS], roles: dict[str, str]) -> None:
+    def __init__(self, certificates: dict[str, TLS], roles: dict[str, Any]) -> None:
         self.certificates = certificates
         self.roles = roles
         self.ports = {name: free_port() for name, role in roles.items() if role != "guest"}
@@ -115,7 +115,7 @@ def kill_at(network: Network, sent: bool, kind: str, count: int) -> None:
                 raise Killed
         before(sender, receiver, message, payload)
 
-    session._seen = hooked  # type: ignore[method-assign]
+    session._seen = hooked  # type: ignore[assignment,method-assign]
 
 
 def cut_at(network: Network, sent: bool, kind: str, count: int) -> None:
@@ -132,7 +132,7 @@ def cut_at(network: Network, sent: bool, kind: str, count: int) -> None:
                     if link._stream is not None:
                         link._stream.close()
 
-    session._seen = hooked  # type: ignore[method-assign]
+    session._seen = hooked  # type: ignore[assignment,method-assign]
 
 
 def together(works: dict[str, Callable[[], Any]]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Logistic regression over columns of two parties."""
 
+import math
 import time
 from typing import Any
 
@@ -11,11 +12,17 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from workers_setting import Product
 
 import ciphermill as cm
 from ciphermill._hetero.batches import Batches
+from ciphermill._hetero.by_bfv import DISTANCE_BITS, BfvTerms
 from ciphermill._hetero.numbers import Columns
 from ciphermill._hetero.party import Party, Preconditioner, inverse
+from ciphermill._hetero.report import Report
+from ciphermill._hetero.tiles import Cells
+from ciphermill._hetero.training import Setup
+from ciphermill._hetero.workers import Local
 from ciphermill.linear_model import HeteroLogisticRegression
 
 COLUMNS = {"bank": slice(0, 10), "shop": slice(10, 30)}
@@ -211,3 +218,116 @@ def test_columns_of_very_different_size() -> None:
     model = HeteroLogisticRegression(columns=columns, C=1e6).fit(X, y)
     assert model.report_.converged
     assert model.score(X, y) >= expected.score(X / np.array([1e155, 1e155, 1.0, 1.0, 1e-150, 1.0]), y) - 0.03
+
+
+# Blocks of features and tiles of samples.
+
+
+@pytest.mark.parametrize(
+    ("features", "samples", "blocks", "cells"),
+    [
+        (1, 1, 1, 1),
+        (1, 50, 1, 1),
+        (7, 100, 1, 1),
+        (7, 100, 3, 3),
+        (7, 100, 7, 7),
+        # Two blocks are the fewest for 20,000 features, two tiles those for 20,001 samples.
+        (20000, 64, 2, 2),
+        (20000, 64, 7, 7),
+        (33, 20001, 1, 2),
+        (33, 20001, 4, 8),
+        (3, 2 * 16384 + 1, 2, 6),
+    ],
+)
+def test_products_in_cells(features: int, samples: int, blocks: int, cells: int) -> None:
+    product = Product(features, samples, blocks)
+    assert len(product.terms.cells) == cells
+    for _ in range(2):
+        product.rekey()
+        product.check()
+
+
+def test_cells_cover_the_matrix() -> None:
+    cells = Cells(rows=3, samples=16385, blocks=3)
+    integers = np.random.default_rng(4).integers(-9, 10, (16385, 7)).astype(np.int16)
+    whole = np.zeros((9, 2 * cells.columns), np.int16)
+    for block, tile in cells:
+        columns = slice(tile * cells.columns, (tile + 1) * cells.columns)
+        whole[3 * block : 3 * block + 3, columns] = cells.matrix(integers, block, tile)
+    assert np.array_equal(whole[:7, :16385], integers.T)
+    assert not whole[7:].any()
+    assert not whole[:, 16385:].any()
+    assert np.array_equal(np.concatenate(list(cells.vectors(integers[:, 0].astype(np.int64))))[:16385], integers[:, 0])
+
+
+def test_the_floods_hide_all_cells_of_a_training() -> None:
+    setup = Setup("bfv", None, 20000, {"bank": 5, "shop": 40}, 1.0, 1e-6, 10, blocks={"shop": 8})
+    assert setup.most_products == 11
+    assert setup.masked_products == 11 * (1 + 8)
+    total = 0.0
+    for name, features in setup.features.items():
+        terms = BfvTerms(features, setup.samples, setup.masked_products, blocks=setup.blocks_of(name))
+        _, _, hidden = terms.plan.assess()
+        assert hidden is not None
+        # Each product of the training has as many masked products as the matrix has cells.
+        total += setup.most_products * len(terms.cells) * 2.0**-hidden
+    assert 0.0 < total <= 2.0**-DISTANCE_BITS
+    # Blocks cost flooding: 4.5 times as many masked products as without them.
+    one = BfvTerms(5, setup.samples, 2 * setup.most_products)
+    many = BfvTerms(5, setup.samples, setup.masked_products)
+    assert many.plan.assess()[2] >= one.plan.assess()[2] + math.log2(4.5) - 1.0  # type: ignore[operator]
+
+
+def test_rows_that_fill_up_the_last_block_are_no_answers() -> None:
+    """A host that puts other rows there would learn more entries of d than it has features."""
+    terms = BfvTerms(9, 64, 64, blocks=4)
+    assert terms.cells.blocks * terms.cells.rows == 12
+    report = Report("bfv", 64, {})
+    guest = terms.key_holder(report)
+    cheating = np.eye(64, 12, dtype=np.int16)
+    host = terms.matrix_holder([Columns(cheating, np.zeros(12, np.int64))], report)
+    host.use_keys(guest.keys())
+    masked, _ = host.product(guest.encrypt(np.arange(64)), None, 0)
+    assert len(guest.residues(masked)) == 8 * 9
+
+
+def test_masked_products_of_other_blocks_are_refused() -> None:
+    product = Product(7, 100, 3)
+    product.rekey()
+    masked, _ = product.matrix_holder.product(product.key_holder.encrypt(np.zeros(100, np.int64)), None, 0)
+    part = len(masked) // 3
+    with pytest.raises(cm.WireError, match="use a multiple of 3"):
+        product.key_holder.residues(masked[:-1])
+    for wrong in (masked[:-3], masked[: 2 * part] + masked[: part - 3], masked[: 2 * part], masked + masked):
+        with pytest.raises(cm.WireError):
+            product.key_holder.residues(wrong)
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 20])
+def test_blocks_change_no_bit_of_a_fit(blocks: int) -> None:
+    X, y = breast_cancer()
+    plain = HeteroLogisticRegression(columns=COLUMNS).fit(X, y)
+    workers: Any = Local(blocks)
+    found = HeteroLogisticRegression(columns=COLUMNS, backend="bfv", workers=workers).fit(X, y)
+    assert found.coef_.tobytes() == plain.coef_.tobytes()
+    assert found.intercept_.tobytes() == plain.intercept_.tobytes()
+
+
+@pytest.mark.parametrize("blocks", [2, 5])
+def test_blocks_with_an_arbiter(blocks: int) -> None:
+    """The blocks of all parties have as many rows as those of the greatest matrix, and each has its own number of them."""
+    X, y = breast_cancer()
+    columns = {"bank": slice(0, 3), "shop": slice(3, 20), "post": slice(20, 30)}
+    workers: Any = Local(blocks)
+    options: dict[str, Any] = {"columns": columns, "arbiter": True, "max_iter": 20}
+    plain = HeteroLogisticRegression(**options).fit(X, y)
+    model = HeteroLogisticRegression(backend="bfv", workers=workers, **options).fit(X, y)
+    assert model.coef_.tobytes() == plain.coef_.tobytes()
+
+
+def test_more_features_than_one_plan_has_rows() -> None:
+    X, y = make_classification(64, 20100, n_informative=10, random_state=3)
+    columns = {"guest": slice(0, 100), "host": slice(100, 20100)}
+    options: dict[str, Any] = {"columns": columns, "max_iter": 2, "allow_label_leak": True}
+    fits = [HeteroLogisticRegression(backend=backend, **options).fit(X, y) for backend in ("plain", "bfv")]
+    assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes()

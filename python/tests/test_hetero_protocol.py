@@ -36,7 +36,7 @@ def data(rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     return X[:rows], y[:rows]
 
 
-def fit(X: np.ndarray, y: np.ndarray, backend: str, **arguments: Any) -> HeteroLogisticRegression:
+def fit(X: np.ndarray, y: np.ndarray, backend: Any, **arguments: Any) -> HeteroLogisticRegression:
     return HeteroLogisticRegression(backend=backend, allow_label_leak=True, **arguments).fit(X, y)
 
 
@@ -402,7 +402,7 @@ def test_the_arbiter_refuses_other_rounds() -> None:
         judge.send(b"x")
     # One product more than the training may have.
     terms = BfvTerms(20, setup.samples, setup.answers, summands=2)
-    judge = arbitrate(setup.features, terms, 0, setup.report())
+    judge = arbitrate(setup.features, dict.fromkeys(setup.features, terms), 0, setup.report())
     next(judge)
     with pytest.raises(cm.PeerError, match="the training has at most 0"):
         judge.send(PRODUCT)

@@ -10,6 +10,8 @@ seen. The arbiter sees residues only, unlike that of FATE, which sees the gradie
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ciphermill._hetero.messages import Program, Receive, Send
@@ -17,6 +19,7 @@ from ciphermill._hetero.numbers import Integers
 from ciphermill._hetero.party import Party
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.schemes import Size, Terms
+from ciphermill._hetero.workers import Workers
 from ciphermill.errors import PeerError
 
 #: The rounds that the guest announces to the arbiter.
@@ -24,15 +27,24 @@ REKEY, PRODUCT, END = b"k", b"p", b"e"
 
 
 class WithArbiter:
-    """The part of the guest or of a host. The first of `names` is the guest."""
+    """The part of the guest or of a host. The first of `names` is the guest. `terms` are those of the own matrix; `workers` compute
+    the products with it, by default in this process."""
 
-    def __init__(self, party: Party, names: list[str], arbiter: str, terms: Terms, report: Report) -> None:
+    def __init__(
+        self,
+        party: Party,
+        names: list[str],
+        arbiter: str,
+        terms: Terms,
+        report: Report,
+        workers: Workers | None = None,
+    ) -> None:
         self._guest, *self._hosts = names
         self._is_guest = party.name == self._guest
         self._arbiter = arbiter
         self._terms = terms
         self._features = party.columns.features
-        self._owner = terms.matrix_holder(party.parts, report)
+        self._owner = terms.matrix_holder(party.parts, report, workers)
         self.guarantees = {name: terms.guarantee for name in names}
 
     def rekey(self) -> Program[None]:
@@ -74,14 +86,15 @@ class WithArbiter:
         return payload
 
 
-def arbitrate(features: dict[str, int], terms: Terms, most: int, report: Report) -> Program[None]:
-    """The part of the arbiter. `features` has the columns by party, the guest first; `most` is the greatest number of products.
+def arbitrate(features: dict[str, int], terms: Mapping[str, Terms], most: int, report: Report) -> Program[None]:
+    """The part of the arbiter. `features` has the columns by party, the guest first, and `terms` those of each party's matrix;
+    `most` is the greatest number of products.
 
     Raises `PeerError` for another round, and for more products.
     """
     guest = next(iter(features))
     owners = [name for name, count in features.items() if count]
-    holder = terms.key_holder(report)
+    holder = terms[guest].key_holder(report)
     products = 0
     while True:
         announced = yield Receive(guest, "round", 1, 1)
@@ -95,9 +108,10 @@ def arbitrate(features: dict[str, int], terms: Terms, most: int, report: Report)
             products += 1
             _require_products(products, most, guest)
             for name in owners:
-                masked = yield Receive(name, "masked product", terms.masked.least, terms.masked.most)
+                size = terms[name].masked
+                masked = yield Receive(name, "masked product", size.least, size.most)
                 assert masked is not None
-                yield Send(name, "residues", holder.residues(masked))
+                yield Send(name, "residues", holder.residues(masked, features[name], terms[name].blocks))
         else:
             raise PeerError(
                 f"{guest} announced the round {announced!r}; the protocol expects {REKEY!r}, {PRODUCT!r} or {END!r}"

@@ -1,12 +1,14 @@
 """Encrypted products by BFV.
 
-A vector of one entry for each sample is cut into slices of at most 16384 entries. The owner of the matrix masks the product
-with each slice separately. The owner of the key adds the decrypted slices before it returns them, so that the owner of the
-matrix learns one sum and no part of it.
+A matrix is cut into cells: blocks of features and tiles of samples (`tiles`). All cells have one plan and one key set. Each tile
+of the vector is encrypted once, for all blocks. The owner of the matrix masks the product of each cell separately. The owner of
+the key adds the decrypted tiles of each block before it returns them, so that the owner of the matrix learns one sum and no part
+of it.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import struct
 from collections.abc import Sequence
@@ -18,7 +20,8 @@ from ciphermill import _native
 from ciphermill._hetero.numbers import DATA_BITS, VECTOR_BITS, Columns, Integers
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.schemes import Size
-from ciphermill._hetero.tiles import Tiles
+from ciphermill._hetero.tiles import Cells
+from ciphermill._hetero.workers import Local, Workers
 from ciphermill.errors import ParameterError, PeerError, WireError
 
 Residues = npt.NDArray[np.uint64]
@@ -32,22 +35,37 @@ _LENGTH = struct.Struct("<I")
 class BfvTerms:
     """The plan of the products with a matrix of `features` rows, and the sizes of its messages.
 
-    `answers` is the greatest number of products of the whole training, of all parties. A vector is the sum of `summands`
-    vectors that were encrypted under the public key; with 0, the owner of the key encrypts it.
+    The matrix has `blocks` blocks of `rows` rows each, by default as few rows as the blocks need. With an arbiter, the blocks of
+    all parties have the same number of rows, so that all parties have one plan. A vector is the sum of `summands` vectors that
+    were encrypted under the public key; with 0, the owner of the key encrypts it.
+
+    `answers` is the greatest number of masked products of the whole training for one tile: one for each product, party and
+    block. It sizes the floods, so that all masked products together hide all matrices within 2^-40. The flood of each cell is
+    drawn independently. So the distance of all masked products together is at most the sum of the distances of each one, and
+    this sum must count every one: all products of the training, all tiles, and all blocks. Blocks count although no row is in
+    two of them. The secret is the whole matrix, and the owner of the key sees the masked products of all blocks of it. The
+    distance of a single masked product is a sum over its rows for the same reason, so a matrix in one block of all rows needs
+    as much.
     """
 
-    def __init__(self, features: int, samples: int, answers: int, summands: int = 0) -> None:
+    def __init__(
+        self, features: int, samples: int, answers: int, summands: int = 0, blocks: int = 1, rows: int | None = None
+    ) -> None:
         self.features = features
-        self.tiles = Tiles(samples)
-        bits = DISTANCE_BITS + math.log2(answers * self.tiles.count)
-        # The sum over the slices must fit the plaintext modulus too.
-        carry = (self.tiles.count - 1).bit_length()
-        self.plan, self.guarantee = _flooded_plan(features, self.tiles.size, VECTOR_BITS + carry, summands, bits)
+        self.blocks = blocks
+        self.cells = Cells(rows or -(-features // blocks), samples, blocks)
+        tiles = self.cells.tiles
+        bits = DISTANCE_BITS + math.log2(answers * tiles)
+        # The sum over the tiles must fit the plaintext modulus too.
+        carry = (tiles - 1).bit_length()
+        self.plan, self.guarantee = _flooded_plan(
+            self.cells.rows, self.cells.columns, VECTOR_BITS + carry, summands, bits
+        )
         costs = self.plan.explain()
-        self.vector = Size.exactly(self.tiles.count * int(costs["vector_bytes"]))
+        self.vector = Size.exactly(tiles * int(costs["vector_bytes"]))
         product = int(costs["product_bytes"])
         # A masked product is a product with another header.
-        self.masked = Size(1, self.tiles.count * (product + 64))
+        self.masked = Size(1, len(self.cells) * (product + 64))
         self.residues = Size.exactly(8 * features)
         # A public key is a ciphertext; stored evaluation keys are smaller than loaded ones.
         self.keys = Size(_LENGTH.size, 2 * product + int(costs["key_bytes"]) + 4096)
@@ -55,16 +73,19 @@ class BfvTerms:
     def key_holder(self, report: Report) -> BfvKeyHolder:
         return BfvKeyHolder(self, report)
 
-    def matrix_holder(self, batches: Sequence[Columns], report: Report) -> BfvMatrixHolder:
-        return BfvMatrixHolder(self, batches, report)
+    def matrix_holder(
+        self, batches: Sequence[Columns], report: Report, workers: Workers | None = None
+    ) -> BfvMatrixHolder:
+        return BfvMatrixHolder(self, batches, report, workers or Local())
 
-    def split(self, payload: bytes, what: str) -> list[memoryview]:
-        """The equal parts of a message, one for each slice. Raises `WireError` for a length that is not a multiple."""
-        size, rest = divmod(len(payload), self.tiles.count)
+    @staticmethod
+    def split(payload: bytes, count: int, what: str) -> list[memoryview]:
+        """The `count` equal parts of a message. Raises `WireError` for a length that is not a multiple."""
+        size, rest = divmod(len(payload), count)
         if rest:
-            raise WireError(f"{what} has {len(payload)} bytes; use a multiple of {self.tiles.count}")
+            raise WireError(f"{what} has {len(payload)} bytes; use a multiple of {count}")
         view = memoryview(payload)
-        return [view[i * size : (i + 1) * size] for i in range(self.tiles.count)]
+        return [view[i * size : (i + 1) * size] for i in range(count)]
 
 
 class BfvKeyHolder:
@@ -84,34 +105,38 @@ class BfvKeyHolder:
 
     def encrypt(self, part: Integers) -> bytes:
         with self._report.step("encrypt"):
-            self._sent = [self._client.encrypt(tile) for tile in self._terms.tiles.vectors(part)]
+            self._sent = [self._client.encrypt(tile) for tile in self._terms.cells.vectors(part)]
             return b"".join(vector.to_bytes() for vector in self._sent)
 
-    def residues(self, masked: bytes) -> bytes:
-        terms = self._terms
+    def residues(self, masked: bytes, features: int | None = None, blocks: int | None = None) -> bytes:
+        terms, cells = self._terms, self._terms.cells
+        features = terms.features if features is None else features
+        blocks = terms.blocks if blocks is None else blocks
         modulus = np.uint64(terms.plan.plaintext_modulus)
         with self._report.step("decrypt"):
-            total = np.zeros(terms.features, np.uint64)
-            for part in terms.split(masked, "the masked product"):
+            parts = terms.split(masked, blocks * cells.tiles, "the masked product")
+            total = np.zeros((blocks, cells.rows), np.uint64)
+            for index, part in enumerate(parts):
                 product = _native.MaskedProduct.from_bytes(terms.plan, part)
                 if any(product.echoes(vector) for vector in self._sent):
                     raise PeerError(
                         "the masked product is this party's own encrypted half; the protocol expects a product"
                     )
                 # Both are below 2^62, so that the sum fits 64 bits.
-                total = (total + self._client.decrypt_masked(product)) % modulus
-            return total.astype("<u8").tobytes()
+                block = index // cells.tiles
+                total[block] = (total[block] + self._client.decrypt_masked(product)) % modulus
+            # The rows that fill up the last block would be further equations in d.
+            return total.reshape(-1)[:features].astype("<u8").tobytes()
 
 
 class BfvMatrixHolder:
     """The owner of the matrix."""
 
-    def __init__(self, terms: BfvTerms, batches: Sequence[Columns], report: Report) -> None:
+    def __init__(self, terms: BfvTerms, batches: Sequence[Columns], report: Report, workers: Workers) -> None:
         self._terms = terms
         self._report = report
-        self._features = batches[0].features
         with report.step("prepare"):
-            self._matrices = [self._prepare(columns) for columns in batches]
+            self._products = workers.prepare(terms.plan, terms.cells, batches)
 
     def use_keys(self, keys: bytes) -> None:
         plan = self._terms.plan
@@ -119,26 +144,20 @@ class BfvMatrixHolder:
         view = memoryview(keys)[_LENGTH.size :]
         with self._report.step("keys"):
             self._public = _native.BfvPublicKey.from_bytes(plan, view[:length])
-            server = plan.server(_native.EvaluationKeys.from_bytes(plan, view[length:]))
-            if self._public.tag != server.tag:
+            evaluation = _native.EvaluationKeys.from_bytes(plan, view[length:])
+            if self._public.tag != evaluation.tag:
                 raise PeerError("the public key and the evaluation keys are of two key sets; the protocol expects one")
-            self._prepared = [[matrix.for_server(server) for matrix in batch] for batch in self._matrices]
-
-    def _prepare(self, columns: Columns) -> list[_native.PreparedMatrix]:
-        """The slices of a batch. With an arbiter, parties with fewer columns than the plan has rows fill up with zeros."""
-        missing = self._terms.features - columns.features
-        integers = np.pad(columns.integers, ((0, 0), (0, missing))) if missing else columns.integers
-        return [self._terms.plan.prepare(matrix) for matrix in self._terms.tiles.matrices(integers)]
+            self._products.use_keys(evaluation, view[length:])
 
     def encrypt(self, part: Integers) -> bytes:
         terms = self._terms
         with self._report.step("encrypt"):
-            return b"".join(terms.plan.encrypt(self._public, tile).to_bytes() for tile in terms.tiles.vectors(part))
+            return b"".join(terms.plan.encrypt(self._public, tile).to_bytes() for tile in terms.cells.vectors(part))
 
     def add(self, vectors: Sequence[bytes]) -> bytes:
         terms = self._terms
         with self._report.step("add"):
-            split = [terms.split(vector, "the encrypted vector") for vector in vectors]
+            split = [terms.split(vector, terms.cells.tiles, "the encrypted vector") for vector in vectors]
             sums = []
             for parts in zip(*split, strict=True):
                 first, *others = (_native.EncryptedVector.from_bytes(terms.plan, part) for part in parts)
@@ -148,30 +167,33 @@ class BfvMatrixHolder:
             return b"".join(sums)
 
     def product(self, vector: bytes, part: Integers | None, batch: int) -> tuple[bytes, Residues]:
-        terms, report = self._terms, self._report
+        terms, cells, report = self._terms, self._terms.cells, self._report
         modulus = np.uint64(terms.plan.plaintext_modulus)
-        tiles = terms.split(vector, "the encrypted vector")
-        parts = [None] * len(tiles) if part is None else list(terms.tiles.vectors(part))
-        masked, share = [], np.zeros(terms.features, np.uint64)
-        for tile, own, matrix in zip(tiles, parts, self._prepared[batch], strict=True):
-            with report.step("add"):
-                summed = _native.EncryptedVector.from_bytes(terms.plan, tile)
-                if own is not None:
-                    summed = summed.add_plain(own)
+        with report.step("add"):
+            vectors = [
+                _native.EncryptedVector.from_bytes(terms.plan, tile)
+                for tile in terms.split(vector, cells.tiles, "the encrypted vector")
+            ]
+            if part is not None:
+                vectors = [summed.add_plain(own) for summed, own in zip(vectors, cells.vectors(part), strict=True)]
+        masked, share = [], np.zeros((cells.blocks, cells.rows), np.uint64)
+        products = self._products.multiply(vectors, batch)
+        for block, _ in cells:
             with report.step("multiply"):
-                product = matrix @ summed
+                product = next(products)
             with report.step("mask"):
                 response, own_share = product.mask(self._public)
-                share = (share + own_share) % modulus
+                share[block] = (share[block] + own_share) % modulus
                 masked.append(response.to_bytes())
-        return b"".join(masked), share
+        return b"".join(masked), share.reshape(-1)[: terms.features]
 
     def unmask(self, residues: bytes, share: Residues) -> Integers:
         with self._report.step("unmask"):
             received = np.frombuffer(residues, "<u8")
-            return _native.reconstruct(received, share, self._terms.plan.plaintext_modulus)[: self._features]
+            return _native.reconstruct(received, share, self._terms.plan.plaintext_modulus)
 
 
+@functools.lru_cache(maxsize=16)
 def _flooded_plan(rows: int, cols: int, vector_bits: int, summands: int, bits: float) -> tuple[_native.MatVecPlan, str]:
     """The plan whose floods hide the matrix within 2^-`bits` an answer, and the guarantee in words."""
     flooding = math.ceil(bits)

@@ -18,6 +18,7 @@ from ciphermill import paillier
 from ciphermill._hetero.numbers import DATA_BITS, VECTOR_BITS, Columns, Integers
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.schemes import Size
+from ciphermill._hetero.workers import Workers
 from ciphermill.errors import PeerError, WireError
 
 #: log2 of the statistical distance that all masks of a training may add up to.
@@ -33,10 +34,23 @@ Shares = npt.NDArray[np.object_]
 
 
 class PaillierTerms:
-    """The sizes of a product with a matrix of `features` rows; the arguments are those of `BfvTerms`."""
+    """The sizes of a product with a matrix of `features` rows; the arguments are those of `BfvTerms`. There is one block.
 
-    def __init__(self, features: int, samples: int, answers: int, summands: int = 0, key_bits: int = KEY_BITS) -> None:
-        self.features = features
+    With an arbiter, `rows` are the columns of the party with the most, so that the masks of all parties have one length.
+    """
+
+    def __init__(
+        self,
+        features: int,
+        samples: int,
+        answers: int,
+        summands: int = 0,
+        blocks: int = 1,
+        rows: int | None = None,
+        key_bits: int = KEY_BITS,
+    ) -> None:
+        self.features = features = rows or features
+        self.blocks = blocks
         self.samples = samples
         self.key_bits = key_bits
         # An entry of d, and a sum of products.
@@ -60,7 +74,9 @@ class PaillierTerms:
     def key_holder(self, report: Report) -> PaillierKeyHolder:
         return PaillierKeyHolder(self, report)
 
-    def matrix_holder(self, batches: Sequence[Columns], report: Report) -> PaillierMatrixHolder:
+    def matrix_holder(
+        self, batches: Sequence[Columns], report: Report, workers: Workers | None = None
+    ) -> PaillierMatrixHolder:
         return PaillierMatrixHolder(self, batches, report)
 
 
@@ -84,12 +100,13 @@ class PaillierKeyHolder:
             self._sent = set(encrypted.ciphertexts().tolist())
             return encrypted.to_bytes()
 
-    def residues(self, masked: bytes) -> bytes:
+    def residues(self, masked: bytes, features: int | None = None, blocks: int | None = None) -> bytes:
         terms = self._terms
+        features = terms.features if features is None else features
         with self._report.step("decrypt"):
             product = paillier.EncryptedVector.from_bytes(self._secret.public, masked)
-            if not 1 <= len(product) <= terms.features:
-                raise WireError(f"the masked product has {len(product)} entries; use 1 to {terms.features}")
+            if not 1 <= len(product) <= features:
+                raise WireError(f"the masked product has {len(product)} entries; use 1 to {features}")
             if not self._sent.isdisjoint(product.ciphertexts().tolist()):
                 raise PeerError(
                     "the masked product has entries of this party's own encrypted half; the protocol expects a product"

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from ciphermill._hetero.numbers import Columns, Integers
 from ciphermill._hetero.report import Report
+from ciphermill._hetero.workers import Workers
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,11 @@ class KeyHolder(Protocol):
         """The own vector, encrypted."""
         ...
 
-    def residues(self, masked: bytes) -> bytes:
+    def residues(self, masked: bytes, features: int | None = None, blocks: int | None = None) -> bytes:
         """The decrypted product with its mask, whatever it is: the result must not depend on its plausibility.
 
-        Raises `PeerError` for the own vector in place of a product.
+        `features` and `blocks` are those of the matrix, by default those of the terms. Raises `PeerError` for the own vector in
+        place of a product.
         """
         ...
 
@@ -74,6 +76,8 @@ class MatrixHolder(Protocol):
 class Terms(Protocol):
     """The agreement on a product, which both sides make alike from public numbers."""
 
+    #: Blocks of the matrix.
+    blocks: int
     guarantee: str
     keys: Size
     vector: Size
@@ -84,6 +88,6 @@ class Terms(Protocol):
         """The side of the key."""
         ...
 
-    def matrix_holder(self, batches: Sequence[Columns], report: Report) -> MatrixHolder:
-        """The side of the matrix, which has the columns by batch."""
+    def matrix_holder(self, batches: Sequence[Columns], report: Report, workers: Workers | None = None) -> MatrixHolder:
+        """The side of the matrix, which has the columns by batch. By default this process computes the products."""
         ...

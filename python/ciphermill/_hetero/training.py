@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ from ciphermill._hetero.report import Report
 from ciphermill._hetero.scalars import Scalars
 from ciphermill._hetero.schemes import Terms
 from ciphermill._hetero.solver import Solver, Stop
+from ciphermill._hetero.tiles import least_blocks
 from ciphermill._hetero.two_keys import TwoKeys
+from ciphermill._hetero.workers import Workers
 from ciphermill.errors import ParameterError, RangeError
 
 #: The schemes by back end.
@@ -62,6 +64,8 @@ class Setup:
     restarts: int = 0
     #: Whether samples may be fewer than 16 times the features of a party.
     allow_label_leak: bool = False
+    #: Blocks of the matrix by party, for "bfv"; other parties have as few as possible.
+    blocks: dict[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -82,6 +86,15 @@ class Setup:
     def answers(self) -> int:
         """The greatest number of products with the matrices of all parties."""
         return len(self.features) * self.most_products
+
+    @property
+    def masked_products(self) -> int:
+        """The greatest number of masked products of all parties for one tile: each block of a product is one."""
+        return sum(map(self.blocks_of, self.features)) * self.most_products
+
+    def blocks_of(self, name: str) -> int:
+        """The blocks of a party's matrix."""
+        return self.blocks.get(name, least_blocks(self.features[name])) if self.backend == "bfv" else 1
 
     def as_dict(self) -> dict[str, Any]:
         """All facts, for JSON."""
@@ -123,9 +136,9 @@ def party(setup: Setup, name: str, values: Floats, *, intercept: bool, report: R
         return Party(name, Columns.encode(values), penalties, setup.batches)
 
 
-def solver(setup: Setup, own: Party, labels: Floats | None, report: Report) -> Solver:
-    """The part of one party, with its exchange."""
-    exchange = _exchange(setup, own, report)
+def solver(setup: Setup, own: Party, labels: Floats | None, report: Report, workers: Workers | None = None) -> Solver:
+    """The part of one party, with its exchange. `workers` compute the products of "bfv", by default in this process."""
+    exchange = _exchange(setup, own, report, workers)
     report.guarantees.update(exchange.guarantees)
     scalars = Scalars(own.name, setup.names)
     arguments = own, labels, setup.batches, exchange, scalars, report, Stop(setup.tol, setup.max_iter)
@@ -136,34 +149,43 @@ def solver(setup: Setup, own: Party, labels: Floats | None, report: Report) -> S
     return GradientDescent(*arguments, rule=kind.rule(rate))
 
 
-def _exchange(setup: Setup, own: Party, report: Report) -> Exchange:
+def _exchange(setup: Setup, own: Party, report: Report, workers: Workers | None) -> Exchange:
     if setup.backend == "plain":
         return Plain(own, setup.names, report)
     if setup.arbiter is not None:
-        return WithArbiter(own, setup.names, setup.arbiter, _common_terms(setup, report), report)
+        with report.step("plan"):
+            terms = _terms(setup, own.name)
+        return WithArbiter(own, setup.names, setup.arbiter, terms, report, workers)
     (peer,) = (name for name in setup.names if name != own.name)
-    scheme = SCHEMES[setup.backend]
-    rows = setup.batches.size
-    return TwoKeys(own, peer, setup.features[peer], lambda features: scheme(features, rows, setup.answers), report)
+    return TwoKeys(own, peer, setup.features[peer], lambda name: _terms(setup, name), report, workers)
 
 
-def _common_terms(setup: Setup, report: Report) -> Terms:
-    """The terms of a training with an arbiter: those of the party with the most columns, for all."""
-    with report.step("plan"):
-        features, rows = max(setup.features.values()), setup.batches.size
-        return SCHEMES[setup.backend](features, rows, setup.answers, summands=len(setup.features))
+def _terms(setup: Setup, name: str) -> Terms:
+    """The terms of the products with the matrix of a party. With an arbiter, the blocks of all parties have as many rows as the
+    greatest one."""
+    scheme, blocks = SCHEMES[setup.backend], setup.blocks_of(name)
+    arguments = setup.features[name], setup.batches.size, setup.masked_products
+    if setup.arbiter is None:
+        return scheme(*arguments, blocks=blocks)
+    rows = max(-(-features // setup.blocks_of(party)) for party, features in setup.features.items())
+    return scheme(*arguments, summands=len(setup.features), blocks=blocks, rows=rows)
 
 
 def arbiters_part(setup: Setup, report: Report) -> Program[None]:
     """The part of the arbiter, which has no data."""
-    return arbitrate(setup.features, _common_terms(setup, report), setup.most_products, report)
+    with report.step("plan"):
+        terms = {name: _terms(setup, name) for name in setup.features}
+    return arbitrate(setup.features, terms, setup.most_products, report)
 
 
-def train_together(setup: Setup, parties: Mapping[str, Party], labels: Floats, report: Report) -> dict[str, Floats]:
+def train_together(
+    setup: Setup, parties: Mapping[str, Party], labels: Floats, report: Report, workers: Workers | None = None
+) -> dict[str, Floats]:
     """Train in one process. Returns the weights by party."""
     guest = setup.names[0]
     programs: dict[str, Program[Any]] = {
-        name: solver(setup, own, labels if name == guest else None, report).solve() for name, own in parties.items()
+        name: solver(setup, own, labels if name == guest else None, report, workers).solve()
+        for name, own in parties.items()
     }
     if setup.arbiter is not None:
         programs[setup.arbiter] = arbiters_part(setup, report)

@@ -15,16 +15,24 @@ from ciphermill._hetero.numbers import Integers
 from ciphermill._hetero.party import Party
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.schemes import KeyHolder, MatrixHolder, Size, Terms
+from ciphermill._hetero.workers import Workers
 
 
 class TwoKeys:
     """One party's part. `others_features` is the number of the peer's columns; a direction without columns has no messages.
 
-    `terms` makes the terms of a product with so many columns.
+    `terms` makes the terms of a product with the matrix of a party, by its name. `workers` compute the products with the own
+    matrix, by default in this process.
     """
 
     def __init__(
-        self, party: Party, peer: str, others_features: int, terms: Callable[[int], Terms], report: Report
+        self,
+        party: Party,
+        peer: str,
+        others_features: int,
+        terms: Callable[[str], Terms],
+        report: Report,
+        workers: Workers | None = None,
     ) -> None:
         self._peer = peer
         self._features = party.columns.features
@@ -33,14 +41,14 @@ class TwoKeys:
         self._owner: MatrixHolder | None = None
         if others_features:
             with report.step("plan"):
-                self._others = terms(others_features)
+                self._others = terms(peer)
             self.guarantees[peer] = self._others.guarantee
             self._holder = self._others.key_holder(report)
         if self._features:
             with report.step("plan"):
-                self._own = terms(self._features)
+                self._own = terms(party.name)
             self.guarantees[party.name] = self._own.guarantee
-            self._owner = self._own.matrix_holder(party.parts, report)
+            self._owner = self._own.matrix_holder(party.parts, report, workers)
 
     def rekey(self) -> Program[None]:
         """Send new keys, receive those of the peer."""

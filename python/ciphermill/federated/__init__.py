@@ -23,6 +23,7 @@ except ImportError as error:
     raise ImportError('federated training needs grpcio; install it with pip install "ciphermill[federated]"') from error
 
 from ciphermill.federated._network import Network, Peer, connect, listen
+from ciphermill.federated._ray import RayWorkers
 from ciphermill.federated._tls import TLS
 
-__all__ = ["TLS", "Network", "Peer", "connect", "listen"]
+__all__ = ["TLS", "Network", "Peer", "RayWorkers", "connect", "listen"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import numpy.typing as npt
 
 from ciphermill._hetero.numbers import Floats
 from ciphermill._hetero.report import Report
+from ciphermill._hetero.workers import Workers
 from ciphermill.errors import ParameterError
-from ciphermill.federated._align import canonical
 from ciphermill.federated._network import Network
+from ciphermill.federated._rows import Alignment, Columns, ids_digest
 from ciphermill.federated._session import HOST
 from ciphermill.federated._state import Directory, Memory, Store
-from ciphermill.federated._training import Columns, Options, Progress, Training, scores
+from ciphermill.federated._training import Options, Training, scores
 
 #: Bytes of the digest of a row.
 ROW_DIGEST = 16
@@ -30,7 +32,7 @@ def fit(
     intercept: bool,
     ids: npt.ArrayLike | None = None,
     state: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    workers: Workers | None = None,
 ) -> tuple[Floats, Report]:
     """Train one party. Returns its weights, the intercept last, and its report."""
     if options["backend"] == "plain":
@@ -39,35 +41,56 @@ def fit(
         )
     agreed = Options(ids=ids_digest(ids), **options)
     data = Columns(values, labels, intercept)
-    store = _store(state, network, agreed, data)
+    store = Memory() if state is None else open_store(state, network.name, network.session.roles, agreed, data)
     try:
-        return Training(network.session, agreed, data, store, progress).run()
+        return Training(network.session, agreed, data, store, workers=workers).run()
     finally:
         store.close()
 
 
-def _store(state: str | os.PathLike[str] | None, network: Network, options: Options, data: Columns) -> Store:
-    if state is None:
-        return Memory()
-    hashed = hashlib.sha256(data.digest())
-    for fact in (network.name, network.role, sorted(network.session.names), sorted(vars(options).items())):
+def open_store(
+    state: str | os.PathLike[str],
+    name: str,
+    roles: Mapping[str, str],
+    options: Options,
+    data: Columns | Alignment | None,
+) -> Store:
+    """The states of a party in a directory. `roles` has those of all parties that it knows. The arbiter has no data.
+
+    Raises `StateError` if the directory cannot be used.
+    """
+    hashed = hashlib.sha256(data.digest() if data else b"")
+    for fact in (name, roles[name], sorted(roles), sorted(vars(options).items())):
         hashed.update(repr(fact).encode() + b"\0")
     return Directory(state, hashed.digest())
 
 
 def joint_scores(network: Network, rows: Floats, own: Floats, purpose: str, training: set[bytes] | None) -> Floats:
     """The scores at the guest, the own part at a host. A host refuses rows of its training, of which it has digests."""
-    known = 0
-    if network.role == HOST and training is not None:
-        known = sum(digest in training for digest in _digests(rows))
-    release = 2 * known <= len(rows)
+    known = known_rows(rows, training if network.role == HOST else None)
+    release = releases(known, len(rows))
     result = scores(network.session, own, purpose, release)
     if not release:
-        raise ParameterError(
-            f"{known} of {len(rows)} rows are those of the training, whose scores would reveal to the guest more than the "
-            "training does; use other rows, or set allow_training_scores=True"
-        )
+        raise refusal(known, len(rows))
     return result
+
+
+def known_rows(rows: Floats, training: set[bytes] | None) -> int:
+    """The number of rows that are those of a training, of which there are digests. 0 without digests."""
+    return 0 if training is None else sum(digest in training for digest in _digests(rows))
+
+
+def releases(known: int, rows: int) -> bool:
+    """Whether a host sends its part of the scores: at most half of the rows are those of its training."""
+    return 2 * known <= rows
+
+
+def refusal(known: int, rows: int) -> ParameterError:
+    """The error of a host that does not send its part of the scores."""
+    return ParameterError(
+        f"{known} of {rows} rows are those of the training, whose scores would reveal to the guest more than the training does; "
+        "use other rows, or set allow_training_scores=True"
+    )
 
 
 def row_digests(rows: Floats) -> set[bytes]:
@@ -77,13 +100,3 @@ def row_digests(rows: Floats) -> set[bytes]:
 
 def _digests(rows: Floats) -> list[bytes]:
     return [hashlib.blake2b(row.tobytes(), digest_size=ROW_DIGEST).digest() for row in np.ascontiguousarray(rows)]
-
-
-def ids_digest(ids: npt.ArrayLike | None) -> str:
-    """The SHA-256 digest of ids in their order, or an empty text for none."""
-    if ids is None:
-        return ""
-    hashed = hashlib.sha256()
-    for one in canonical(ids):
-        hashed.update(len(one).to_bytes(4, "little") + one)
-    return hashed.hexdigest()

@@ -115,6 +115,11 @@ class Session:
                 each.attend = partial(self._attend, each)
 
     @property
+    def roles(self) -> Mapping[str, str]:
+        """The roles of all parties."""
+        return self._roles
+
+    @property
     def names(self) -> list[str]:
         """All parties."""
         return [*self._roles]
