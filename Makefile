@@ -19,7 +19,7 @@ export SANITIZER ?=
 export HW_UNITS ?= quick
 # make hw UNIT=…, make hw-waves UNIT=…   units or unit/configuration, separated by commas; `make hw` without it takes all
 export UNIT ?=
-# make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier, or python alone;
+# make bench CASES=…         families of cases: ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier; python, federated or ray alone;
 #                            BENCH_ARGS=--quick to try it
 export CASES ?=
 export BENCH_ARGS ?=
@@ -50,7 +50,7 @@ wheel: ## write a wheel into target/wheels and prove it in bare environments of 
 docs: ## build the documentation site in target/site/html; warnings are errors
 	@scripts/docs.sh build
 
-bench: ## compare with peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier, or python)
+bench: ## compare with peers, write bench/results.json (CASES=ntt,fft,pbs,ks,keygen,table,hmvp,modexp,paillier, python, federated or ray)
 	@scripts/bench.sh
 
 evidence: ## run an area's full counts, write evidence/<area>.json (AREA=…)

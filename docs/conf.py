@@ -76,6 +76,9 @@ SUBPAGES = {
         "errors",
         "paillier",
         "asyncio",
+        "federated",
+        "kubernetes",
+        "ray",
     ],
     "api/index": [
         "ciphermill",
@@ -86,6 +89,7 @@ SUBPAGES = {
         "inference",
         "statistics",
         "linear_model",
+        "federated",
         "errors",
     ],
     "architecture": [
@@ -96,6 +100,7 @@ SUBPAGES = {
         "bfv",
         "hmvp",
         "paillier",
+        "psi",
         "wire",
         "program",
         "device",

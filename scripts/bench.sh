@@ -6,26 +6,43 @@
 # --quick, --only TEXT, --params NAME, --cpu-time; the program's --help tells more.
 #
 # CASES=python measures the Python package, as an installed wheel, in one Python process with its peers
-# (bench/python/ciphermill_bench), and writes bench/python.json. It goes with no other family.
+# (bench/python/ciphermill_bench), and writes bench/python.json. CASES=federated measures federated logistic regression
+# likewise, writes bench/federated.json and draws docs/federated/iteration.png from it. Each goes with no other family.
+#
+# CASES=ray measures products by threads and by workers of Ray on several nodes, all on this machine, with a wheel in .venv. It
+# writes bench/ray.json and draws docs/howto/ray/curve.png from it. It goes with no other family.
 #
 # Exits with 1 if any result of ours differs from a peer's. The times mean something on an idle machine only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-if [ "${CASES:-}" = python ]; then
+if [[ ${CASES:-} =~ ^(python|federated)$ ]]; then
     scripts/setup.sh package
     wheel=$(scripts/python.sh build)
     # The command of the same sources.
     cargo build --release --locked -p ciphermill
     python=bench/.package/bin/python
     "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheel"
-    # NumPy chooses its kernels by the CPU alone; nothing but the environment and the benchmark is on the path of modules.
+    # NumPy chooses its kernels by the CPU alone; nothing but the environment, the benchmark and, for certificates and a proxy,
+    # the shared parts of the tests is on the path of modules.
     # shellcheck disable=SC2086 # several arguments
-    exec env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE PYTHONPATH="$PWD/bench/python" "$python" -m ciphermill_bench \
+    env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE PYTHONPATH="$PWD/bench/python:$PWD/python/tests" "$python" -m ciphermill_bench \
+        --family "$CASES" --command "${CARGO_TARGET_DIR:-target}/release/ciphermill" \
+        --output "${BENCH_OUTPUT:-$PWD/bench/$CASES.json}" ${BENCH_ARGS:-}
+    # The picture is of the committed record.
+    if [ "$CASES" = federated ] && [ -z "${BENCH_OUTPUT:-}" ]; then scripts/federated-picture.sh; fi
+    exit
+elif [ "${CASES:-}" = ray ]; then
+    scripts/python.sh install
+    cargo build --release --locked -p ciphermill
+    # shellcheck disable=SC2086 # several arguments
+    PYTHONPATH=$PWD/bench/python .venv/bin/python -m ciphermill_bench.ray \
         --command "${CARGO_TARGET_DIR:-target}/release/ciphermill" \
-        --output "${BENCH_OUTPUT:-$PWD/bench/python.json}" ${BENCH_ARGS:-}
-elif [[ ,${CASES:-}, == *,python,* ]]; then
-    echo "bench.sh: the family python runs alone; use CASES=python, and CASES without it for the others" >&2
+        --output "${BENCH_OUTPUT:-$PWD/bench/ray.json}" ${BENCH_ARGS:-}
+    if [ -z "${BENCH_OUTPUT:-}" ]; then scripts/ray-picture.sh; fi
+    exit
+elif [[ ,${CASES:-}, =~ ,(python|federated|ray), ]]; then
+    echo "bench.sh: the families python, federated and ray run alone; use CASES=python, for example" >&2
     exit 2
 fi
 

@@ -5,7 +5,8 @@
 
 A block stands between `<!-- figures: NAME -->` and `<!-- end of figures: NAME -->`. The function of that name in
 `pagefigures` makes its text from `evidence/*.json`, `bench/*.json` and `docs/arch/*.json`. A table holds figures of one
-machine only: a block that would join records of two machines is an error. A page names a machine once, below its first table.
+machine only: a block that would join records of two machines is an error. A block whose record is missing stays as it is, and the
+exit status is 1. A page names a machine once, below its first table.
 Figures are those of the best path in the records; the line below a table names it. Figures of the architecture models in
 `docs/arch*.md` and of the hardware in `docs/hw/results.md` have generators in their crates.
 """
@@ -15,7 +16,7 @@ import re
 import sys
 from pathlib import Path
 
-from pagefigures.records import ROOT
+from pagefigures.records import ROOT, MissingRecord
 from pagefigures.text import BLOCKS, PAGE
 
 BEGIN, END = "<!-- figures: {} -->", "<!-- end of figures: {} -->"
@@ -52,8 +53,13 @@ def main() -> int:
             begin, end = BEGIN.format(name), END.format(name)
             if end not in made:
                 sys.exit(f"figures: {page.relative_to(ROOT)} lacks {end}")
+            try:
+                block = BLOCKS[name]()
+            except MissingRecord as record:
+                faults.append(f"{page.relative_to(ROOT)}: the block {name} needs {record}, which is missing")
+                continue
             before, rest = made.split(begin, 1)
-            made = f"{before}{begin}\n\n{BLOCKS[name]()}\n\n{end}{rest.split(end, 1)[1]}"
+            made = f"{before}{begin}\n\n{block}\n\n{end}{rest.split(end, 1)[1]}"
         if made != text:
             stale.append(page)
             if not check:

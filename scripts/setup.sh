@@ -12,8 +12,9 @@
 #   setup.sh site    a toolchain, and Sphinx, matplotlib, selenium (into .tools/site): builds the documentation site; part of test
 #   setup.sh browser Debian's Chromium and its driver, in which `make test` opens the site; part of test
 #   setup.sh sbom    a toolchain, and cyclonedx-python-lib (into .tools/sbom): what `make sbom` writes with; part of test
+#   setup.sh chart   Helm, kubeconform and schemas (into .tools/chart), for the Helm chart; part of test
 #   setup.sh bench   also what the peers for big integers need: GMP, OpenSSL, and PyPI's phe and crypto_mb (into bench/.venv)
-#   setup.sh package a toolchain, .venv, and the peers of the Python package: TenSEAL, phe, HEU (into bench/.package)
+#   setup.sh package a toolchain, .venv, openssl, and the peers of the Python package: TenSEAL, phe, HEU (into bench/.package)
 #   setup.sh mutants also cargo-mutants (into .tools)
 #   setup.sh fuzz    also a C++ compiler for libFuzzer (build + g++)
 # What comes from Debian is installed when this runs as root; otherwise the one command to run is printed. Exit 2: something
@@ -158,6 +159,11 @@ need_site() {
     need_python_packages scripts/site-tools.txt .tools/site
 }
 
+need_chart() {
+    need_python_packages scripts/chart-tools.txt .tools/chart
+    scripts/chart-tools.sh
+}
+
 need_guest() {
     scripts/linux-guest/build.sh
 }
@@ -202,10 +208,11 @@ case "${1:-}" in
         want_python scripts/python-tools.txt .venv
         want_python scripts/sbom-tools.txt .tools/sbom
         want_python scripts/site-tools.txt .tools/site
+        want_python scripts/chart-tools.txt .tools/chart
         want_snippets
         want_hw
-        # A plain user need not have what checks the scripts, nor the guest, nor the tools for RISC-V, nor Chromium; he is told, and
-        # the tests that need them say that they skip.
+        # A plain user need not have what checks the scripts, nor the guest, nor the tools for RISC-V, nor Chromium, nor what checks
+        # the chart; he is told, and the tests that need them say that they skip.
         if [ "$(id -u)" -eq 0 ]; then
             want_guest
             want_riscv
@@ -223,10 +230,13 @@ case "${1:-}" in
         need_hw
         if [ "$(id -u)" -eq 0 ]; then
             need_guest
+            need_chart
         else
             (want_guest; install_lacking; need_guest) || true
             (want_riscv; install_lacking) || true
             (want_browser; install_lacking) || true
+            # A separate process, which stops at its first error.
+            scripts/setup.sh chart || true
         fi
         ;;
     riscv)
@@ -267,6 +277,8 @@ case "${1:-}" in
     package)
         want_build
         want_python scripts/python-tools.txt .venv
+        # The certificates of the federated cases.
+        command -v openssl >/dev/null || debian openssl
         install_lacking
         need_python_tools
         need_package_peers
@@ -286,6 +298,11 @@ case "${1:-}" in
     browser)
         want_browser
         install_lacking
+        ;;
+    chart)
+        want_python scripts/chart-tools.txt .tools/chart
+        install_lacking
+        need_chart
         ;;
     sbom)
         want_build
@@ -317,6 +334,6 @@ case "${1:-}" in
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|package|plots|site|browser|sbom|bench|concrete|mutants|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|package|plots|site|browser|chart|sbom|bench|concrete|mutants|fuzz"
         ;;
 esac

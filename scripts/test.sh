@@ -58,6 +58,8 @@ check "sums of the papers" .venv/bin/python scripts/papers.py
 check "limits of the style of texts" .venv/bin/python scripts/prose.py
 check "circles of source files" .venv/bin/python scripts/circles.py
 check "pictures are of their data (make arch)" sha256sum --check --quiet docs/arch/pictures.sha256
+check "picture is of its record (make bench CASES=federated)" sha256sum --check --quiet docs/federated/pictures.sha256
+check "picture is of its record (make bench CASES=ray)" sha256sum --check --quiet docs/howto/ray/pictures.sha256
 check "Python lints" .venv/bin/ruff check --quiet
 check "Python format" .venv/bin/ruff format --quiet --check
 check "Python types" .venv/bin/mypy --check-untyped-defs --ignore-missing-imports --exclude '^(target|\.)' .
@@ -68,7 +70,15 @@ check "clippy with the engine rtl" cargo clippy --locked --workspace --features 
 check "fuzz targets compile" cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}"
 check "hardware" scripts/hw.sh checks
 check "tests" tests
-check "Python package" scripts/python.sh test
+# Only the Python tests know the need `browser`.
+browser=$([ "$(id -u)" -ne 0 ] || echo ,browser)
+check "Python package" env CIPHERMILL_REQUIRE="$CIPHERMILL_REQUIRE$browser" scripts/python.sh test
+command -v chromium >/dev/null || not_run "the report of a party in a browser: chromium is not installed"
+if [ "$(id -u)" -eq 0 ] || [ -e .tools/chart/built-by ]; then
+    check "Helm chart" scripts/chart.sh test
+else
+    not_run "Helm chart: Helm and kubeconform are not installed"
+fi
 if [ "$(id -u)" -eq 0 ] || { command -v chromium && command -v chromedriver; } >/dev/null; then
     check "documentation site" scripts/docs.sh test
 else

@@ -5,7 +5,7 @@ followed by a block `output` with its output, in which `…` stands for any text
 
 A block `console` is a session: each line that begins with `$ ` is a command, and its output follows. A command continues after
 a line that ends with a backslash. All sessions of a page run in one bash in that folder. Its command `ciphermill` is that of
-CIPHERMILL_COMMAND, and `python` is this interpreter.
+CIPHERMILL_COMMAND, `python` is this interpreter, and `ciphermill-party` is that of its package.
 
 A block `toml` or `python` that begins with a comment `# NAME.toml` or `# NAME.py` is that file. A later block must use a file of
 Python: a session runs it, or another file imports it.
@@ -38,6 +38,8 @@ from sybil.evaluators.python import PythonEvaluator
 import ciphermill
 
 ROOT = Path(__file__).resolve().parents[2]
+# Commands of the package, which is not installed here.
+SHIMS = Path(__file__).resolve().parent / "bin"
 BLOCK = re.compile(r"^```(python|output|console|toml(?=\n# [\w-]+\.toml\n))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# ([\w-]+)\.(?:py|toml)\n")
 PICTURE = re.compile(r"^!\[[^]]*\]\((pictures/[^)]+)\)", re.MULTILINE)
@@ -64,7 +66,8 @@ class Shell:
 while IFS= read -r line <&3; do eval "$line"; printf '\\n{MARK}%s\\n' $?; done"""
 
     def __init__(self) -> None:
-        binaries = f"{Path(os.environ['CIPHERMILL_COMMAND']).resolve().parent}:{Path(sys.executable).parent}"
+        folders = [Path(os.environ["CIPHERMILL_COMMAND"]).resolve().parent, Path(sys.executable).parent, SHIMS]
+        binaries = ":".join(map(str, folders))
         environment = os.environ | {"PATH": f"{binaries}:{os.environ['PATH']}", "HOME": os.getcwd()}
         command = ["bash", "--noprofile", "--norc", "-c", self.LOOP]
         self.process = subprocess.Popen(

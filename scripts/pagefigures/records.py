@@ -9,9 +9,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 Record = dict[str, Any]
 
 
+class MissingRecord(Exception):
+    """A page takes figures from a record that does not exist."""
+
+
 def load(path: str) -> Record:
     if not (ROOT / path).exists():
-        sys.exit(f"figures: {path} is missing, which a page takes figures from")
+        raise MissingRecord(path)
     record: Record = json.loads((ROOT / path).read_text())
     return record
 

@@ -73,7 +73,11 @@ PAGE = Page()
 
 def make_command(command: str) -> str:
     """The target of the Makefile behind a recorded command."""
-    command = command.replace("python -m ciphermill_bench --output python.json", "make bench CASES=python")
+    command = re.sub(
+        r"python -m ciphermill_bench(?:\.ray| --family \w+)? --output (\w+)\.json",
+        lambda found: f"make bench CASES={found[1]}",
+        command,
+    )
     return re.sub(
         r"ciphermill-bench(?: --cases (\S+))? --output \w+\.json",
         lambda found: "make bench" + (f" CASES={found[1]}" if found[1] else ""),

@@ -12,6 +12,9 @@ from ciphermill_bench.machine import output_of
 
 SCHEMA = "ciphermill-side-by-side/1"
 
+#: The kinds of a time. A computed one is a sum of measured times of operations, each multiplied by its number.
+MEASURED, COMPUTED = "measured", "computed from measured operations"
+
 
 @dataclass(frozen=True)
 class Peer:
@@ -61,18 +64,20 @@ class Report:
         *,
         asked: dict[str, float] | None = None,
         figures: dict[str, Any] | None = None,
+        threads: int = 1,
+        peer_kind: str = MEASURED,
     ) -> None:
         """Add a row and print it. Without a peer, its fields are null.
 
-        `asked` has the aim: `median_ns` at most, or `median_ratio`, the peer's median over ours, at least. `figures` has the
-        other results of the case.
+        `asked` has the aims: `median_ns` at most, `median_ratio`, the peer's median over ours, at least, and any of `figures` at
+        most. `figures` has the other results of the case. `peer_kind` is `MEASURED` or `COMPUTED`.
         """
         row: dict[str, Any] = {
             "schema": SCHEMA,
             "case": case.name,
             "params": case.params,
             "isa": case.isa,
-            "threads": 1,
+            "threads": threads,
             "samples": ours.samples,
             "ours_ns": tenths(ours.min_ns),
             "min_ns": tenths(ours.min_ns),
@@ -81,14 +86,15 @@ class Report:
             "peer": peer and peer.name,
             "peer_version": peer and peer.version,
             "peer_licence": peer and peer.licence,
-            "peer_threads": theirs and 1,
+            "peer_threads": theirs and threads,
             "peer_samples": theirs and theirs.samples,
             "peer_ns": theirs and tenths(theirs.min_ns),
             "peer_median_ns": theirs and tenths(theirs.median_ns),
             "peer_quartiles_ns": theirs and [tenths(ns) for ns in theirs.quartiles_ns],
             "ratio": theirs and round(theirs.min_ns / ours.min_ns, 3),
             "correct": ours.correct and (theirs is None or theirs.correct),
-            "kind": "measured",
+            "kind": MEASURED,
+            "peer_kind": theirs and peer_kind,
             "cpu": self.machine["cpu"],
             "figures": figures or {},
             "asked": asked,
@@ -130,15 +136,24 @@ class Report:
 
 
 def reached(row: dict[str, Any]) -> bool | None:
-    """Whether a row reached its aim, or None without an aim. A wrong result reaches none."""
+    """Whether a row reached its aims, or None without an aim. A wrong result reaches none."""
     if row["asked"] is None:
         return None
-    if not row["correct"]:
-        return False
-    ((field_name, limit),) = row["asked"].items()
-    if field_name == "median_ns":
-        return bool(row["median_ns"] <= limit)
-    return bool(row["peer_median_ns"] / row["median_ns"] >= limit)
+    return bool(row["correct"]) and all(_reaches(row, name, limit) for name, limit in row["asked"].items())
+
+
+def _reaches(row: dict[str, Any], name: str, limit: float) -> bool:
+    if name == "median_ratio":
+        return bool(row["peer_median_ns"] / row["median_ns"] >= limit)
+    value = row["median_ns"] if name == "median_ns" else row["figures"][name]
+    return bool(value <= limit)
+
+
+def aim(name: str, limit: float) -> str:
+    """An aim in words."""
+    if name == "median_ratio":
+        return f"at least {limit:g}"
+    return f"at most {duration(limit)}" if name == "median_ns" else f"{name} at most {limit:g}"
 
 
 def compact(value: Any) -> str:
@@ -165,10 +180,9 @@ def cells(row: dict[str, Any]) -> list[str]:
     peer = f"{row['peer']} {row['peer_version']}" if row["peer"] else "–"
     theirs = duration(row["peer_median_ns"]) if row["peer"] else "–"
     ratio = f"{row['peer_median_ns'] / row['median_ns']:.3g}" if row["peer"] else "–"
-    aim = "–"
+    aims = "–"
     if row["asked"]:
-        ((name, limit),) = row["asked"].items()
-        aim = f"at most {duration(limit)}" if name == "median_ns" else f"at least {limit:g}"
-        aim += ", met" if row["met"] else ", missed"
+        words = [aim(name, limit) for name, limit in row["asked"].items()]
+        aims = ", ".join([*words, "met" if row["met"] else "missed"])
     ours = duration(row["median_ns"])
-    return [row["case"], ours if row["correct"] else f"{ours} WRONG", peer, theirs, ratio, aim]
+    return [row["case"], ours if row["correct"] else f"{ours} WRONG", peer, theirs, ratio, aims]

@@ -1,7 +1,7 @@
 //! The full counts behind the Python package: `make evidence AREA=python`.
 //!
 //! The wheel of this tree is installed and tested with each supported Python, its memory is counted after ten thousand calls of
-//! each operation, encrypted fits are compared with fits in clear, and parties of a training are killed at random messages.
+//! each operation, and encrypted fits are compared with fits in clear. Parties of a training are killed at random messages.
 //! Complete parts are kept ([`parts`]), so that a run that was stopped goes on with the others.
 
 use std::error::Error;

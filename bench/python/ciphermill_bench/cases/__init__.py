@@ -24,13 +24,15 @@ class Settings:
     #: The path of products, and that of big integers.
     isa: str
     integers: str
+    #: A CPU of each core of the machine. This process runs on the first one; processes of a case may use the others.
+    cores: list[int]
 
     @staticmethod
-    def of(only: str, quick: bool, command: Path) -> Settings:
+    def of(only: str, quick: bool, command: Path, cores: list[int]) -> Settings:
         """Settings with the paths that the command chooses on this CPU, as the package does."""
         product = bench(command, "hmvp", "--rows", "16", "--cols", "16")
         paillier = bench(command, "paillier", "--key-bits", "2048", "--batch", "8")
-        return Settings(only, quick, command, product["isa"], paillier["path"])
+        return Settings(only, quick, command, product["isa"], paillier["path"], cores)
 
     def takes(self, case: str) -> bool:
         """Whether the case is selected."""
@@ -56,8 +58,12 @@ def bench(command: Path, operation: str, *arguments: str, samples: int = 1) -> d
 Family = Callable[[Settings, Report], None]
 
 
-def families() -> list[Family]:
-    """The functions that run the cases. Peers are imported here, after the process is pinned."""
+def families(name: str) -> list[Family]:
+    """The functions that run the cases of a family. Peers are imported here, after the process is pinned."""
+    if name == "federated":
+        from ciphermill_bench.cases import federated
+
+        return [federated.run]
     from ciphermill_bench.cases import heu, imports, inference, lookup, phe, product, regression, statistics, tenseal
 
     return [

@@ -127,7 +127,8 @@ def run(settings: Settings, report: Report) -> None:
         group(settings, report, vectors)
 
 
-def _peer() -> Peer:
+def peer() -> Peer:
+    """phe with its version and that of the integers below it."""
     found = Peer.package("phe", "LGPL-3.0")
     return Peer(found.name, f"{found.version}, gmpy2 {gmpy2.version()}, {gmpy2.mp_version()}", found.licence)
 
@@ -160,7 +161,7 @@ def _encrypt(settings: Settings, report: Report, vectors: Vectors) -> None:
     }
     for (operation, note), found in zip(notes.items(), stats[1:], strict=True):
         asked = {"median_ratio": 60.0} if operation == "encrypt" else None
-        report.add(_case(settings, operation, vectors, note), found, _peer(), stats[0], asked=asked)
+        report.add(_case(settings, operation, vectors, note), found, peer(), stats[0], asked=asked)
 
 
 def _pair(
@@ -169,7 +170,7 @@ def _pair(
     least = PARTS if operation == "decrypt" else 3 * PARTS
     ours, theirs = settings.measure(f"paillier {operation}", pair, least, least, 0.0)
     case = _case(settings, operation, vectors, note)
-    report.add(case, ours, _peer(), theirs, asked={"median_ratio": ratio})
+    report.add(case, ours, peer(), theirs, asked={"median_ratio": ratio})
 
 
 def _add(settings: Settings, report: Report, vectors: Vectors) -> None:

@@ -5,20 +5,16 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.metrics import roc_auc_score
-from sklearn.preprocessing import StandardScaler
 
 import ciphermill as cm
 from ciphermill.linear_model import HeteroLogisticRegression
 from ciphermill_bench.cases import Settings
+from ciphermill_bench.datasets import BREAST_CANCER, Floats, Labels, load
 from ciphermill_bench.harness import Contender, Sample, Timed
 from ciphermill_bench.record import Case, Peer, Report
 
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
-Backend = Literal["plain", "bfv"]
+Backend = Literal["plain", "bfv", "paillier"]
 
 #: The steps of an exchange; others are made once, or are local.
 STEPS = ("encrypt", "multiply", "mask", "decrypt", "unmask")
@@ -35,12 +31,12 @@ class Problem:
 
     def __init__(self, X: Floats, y: Labels, guest: int) -> None:
         self.X, self.y = X, y
-        self._columns = {"guest": slice(0, guest), "host": slice(guest, X.shape[1])}
+        self.columns = {"guest": slice(0, guest), "host": slice(guest, X.shape[1])}
         self._plain = self.model("plain").fit(X, y)
 
     def model(self, backend: Backend) -> HeteroLogisticRegression:
         """A model that is not fitted."""
-        return HeteroLogisticRegression(columns=self._columns, backend=backend)
+        return HeteroLogisticRegression(columns=self.columns, backend=backend)
 
     def equals_plain(self, model: HeteroLogisticRegression) -> bool:
         """Whether a model converged to weights that equal those of the back end `plain` in every bit."""
@@ -125,8 +121,7 @@ def run(settings: Settings, report: Report) -> None:
 
 
 def _fit(settings: Settings, report: Report) -> None:
-    X, y = load_breast_cancer(return_X_y=True)
-    problem = Problem(StandardScaler().fit_transform(X), y, guest=10)
+    problem = Problem(*load(BREAST_CANCER))
     ours, plain = Fit(problem, "bfv"), Fit(problem, "plain")
     stats = settings.measure("fit/breast-cancer", [ours, plain], 60, 15, 15.0)
     found, best = problem.areas(ours.model)
@@ -143,8 +138,7 @@ def _fit(settings: Settings, report: Report) -> None:
 
 
 def _exchange(settings: Settings, report: Report) -> None:
-    X, y = make_classification(4096, 256, n_informative=40, random_state=1)
-    problem = Problem(X, y, guest=128)
+    problem = Problem(*load("4096x257"))
     ours, plain = Exchange(problem, "bfv"), Exchange(problem, "plain")
     stats = settings.measure("exchange/4096x257", [ours, plain], 25, 9, 25.0)
     note = "both directions; the mean of the exchanges of a fit, without keys and local work; the fit has the weights of `plain`"
