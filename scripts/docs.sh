@@ -5,19 +5,27 @@
 #   docs.sh test --without-browser   the same without Chromium
 #   docs.sh pictures  runs the snippets and writes their pictures into the folders `pictures` of their pages
 #   docs.sh notebooks runs the notebooks with a wheel of the profile `release`, and stores their outputs in them
-# Nothing is compiled if the extension module is in target/python (python.sh stage); it is staged otherwise.
+# Nothing is compiled if the extension module is in target/python (python.sh stage).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 site=$target/site
 python=.tools/site/bin/python
 
-package() { # the package of these sources, around the staged extension module
-    [ -e "$target/python/ciphermill/_native.abi3.so" ] || scripts/python.sh stage
+staged=$target/python/ciphermill/_native.abi3.so
+
+release() { # the package of the profile `release` in target/site/release
+    local wheel
+    wheel=$(scripts/python.sh build)
+    rm -rf "$site/release"
+    "$python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$site/release" "$wheel"
+}
+
+package() { # the package of these sources, around an extension module
     rm -rf "$site/python"
     mkdir -p "$site/python"
     cp -r python/ciphermill "$site/python/ciphermill"
-    cp "$target/python/ciphermill/_native.abi3.so" "$site/python/ciphermill/"
+    cp "$1" "$site/python/ciphermill/"
     export PYTHONPATH="$site/python:$PWD/docs/_tests" PYTHONDONTWRITEBYTECODE=1
 }
 
@@ -45,11 +53,18 @@ notebooks() {
 case "${1:-} ${2:-}" in
     "build ")
         scripts/setup.sh site
-        package
+        if [ -e "$staged" ]; then
+            package "$staged"
+        else
+            # The staged module needs the tools of all tests, this one a toolchain alone.
+            release
+            package "$site/release/ciphermill/_native.abi3.so"
+        fi
         build
         ;;
     "test " | "test --without-browser")
-        package
+        [ -e "$staged" ] || scripts/python.sh stage
+        package "$staged"
         failed=0
         # Most of the time, each of the two keeps one core busy.
         build &
@@ -66,14 +81,13 @@ case "${1:-} ${2:-}" in
         ;;
     "pictures ")
         scripts/setup.sh site
-        package
+        [ -e "$staged" ] || scripts/python.sh stage
+        package "$staged"
         CIPHERMILL_WRITE_PICTURES=1 snippets
         ;;
     "notebooks ")
         scripts/setup.sh site
-        wheel=$(scripts/python.sh build)
-        rm -rf "$site/release"
-        "$python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$site/release" "$wheel"
+        release
         PYTHONPATH=$site/release PYTHONDONTWRITEBYTECODE=1 "$python" scripts/notebooks.py
         ;;
     *)
