@@ -70,9 +70,10 @@ def _native_calls() -> dict[str, Call]:
                 "log2_failure": -64.0,
                 "unsplit": False,
                 "flooding_bits": 0,
+                "summands": 1,
             },
             {"rows": "int", "cols": "int", "matrix_bits": "int", "vector_bits": "int", "strategy": "None"}
-            | {"parameters": "None", "flooding_bits": "int"},
+            | {"parameters": "None", "flooding_bits": "int", "summands": "int"},
         ),
         "MatVecPlan.client": first(plan.client, "secret", client.secret),
         "MatVecPlan.server": first(plan.server, "evaluation", client.evaluation),
@@ -80,6 +81,8 @@ def _native_calls() -> dict[str, Call]:
         "MatVecClient.encrypt": first(client.encrypt, "values", x),
         "MatVecClient.decrypt": first(client.decrypt, "product", product),
         "MatVecClient.decrypt_masked": first(client.decrypt_masked, "product", masked),
+        "EncryptedVector.add": first(vector.add, "other", vector),
+        "MaskedProduct.echoes": first(masked.echoes, "vector", vector),
         "MatVecServer.prepare": first(server.prepare, "matrix", matrix),
         "MatVecServer.multiply": Call(
             lambda matrix, vector: server.multiply(matrix, vector), {"matrix": matrix, "vector": vector}
