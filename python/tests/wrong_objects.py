@@ -42,7 +42,7 @@ def first(function: Callable[..., object], name: str, value: Any, accepts: str =
 
 
 def _native_calls() -> dict[str, Call]:
-    plan = cm.MatVecPlan(5, 7, unsplit=True, flooding_bits=20)
+    plan = cm.MatVecPlan(5, 7, unsplit=True, flooding_bits=20, summands=2)
     client = plan.keygen()
     server = plan.server(client.evaluation)
     matrix, x = np.ones((5, 7), int), np.ones(7, int)
