@@ -83,7 +83,7 @@ module() { # module "MODULE@VERSION SUM": downloads it, prints its folder
 program() { # program MODULE NAME PACKAGE
     local folder
     folder=$(module "$1")
-    # Without optimisation and debug information, the build takes two thirds of the time and of the space.
+    # Without optimisation and debug information: the build is what takes time and space.
     "$go" build -C "$folder" -mod=readonly -buildvcs=false -trimpath -gcflags='all=-N -l -dwarf=false' -ldflags='-s -w' -o "$work/$2" "$3"
     mv "$work/$2" "$tools/bin/$2"
 }

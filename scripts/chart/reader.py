@@ -25,7 +25,12 @@ def main() -> None:
         "configurations": [read(file) for file in sys.argv[1:]],
         "keys": {
             name: sorted(field.name for field in fields(section))
-            for name, section in (("tls", config.Files), ("data", config.Data), ("training", config.Terms))
+            for name, section in (
+                ("tls", config.Files),
+                ("data", config.Data),
+                ("training", config.Terms),
+                ("ray", config.Ray),
+            )
         },
         "choices": {
             "training.backend": list(config.SCHEMES),
@@ -38,6 +43,9 @@ def main() -> None:
             "training.restarts": config.MOST_RESTARTS,
             "training.deadline": config.MAX_DEADLINE,
             "data.max_bytes": config.MOST_BYTES,
+            "ray.actors": config.MOST_ACTORS,
+            "ray.blocks": config.MOST_BLOCKS,
+            "ray.threads": config.MOST_THREADS,
         },
         "formats": list(config.FORMATS),
     }

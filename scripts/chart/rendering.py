@@ -19,6 +19,7 @@ TOOLS = ROOT / ".tools" / "chart"
 EXAMPLES = sorted(path.stem for path in (CHART / "examples").glob("*.yaml"))
 VERSIONS = sorted(path.name.removeprefix("v") for path in (TOOLS / "schemas").glob("v*"))
 RELEASE, NAMESPACE = "training", "party"
+RAY_ADDRESS = f"ray://{RELEASE}-ray-head-svc:10001"
 Json = dict[str, Any]
 
 
@@ -147,3 +148,15 @@ def pinned_versions() -> list[str]:
     found = re.search(r"^KUBERNETES=\((.*)\)$", (ROOT / "scripts" / "chart-tools.sh").read_text(), re.MULTILINE)
     assert found
     return found[1].split()
+
+
+def fields(schema: Json, path: str = "") -> list[tuple[str, Json]]:
+    """All fields of a schema with their paths."""
+    found: list[tuple[str, Json]] = []
+    for name, field in schema.get("properties", {}).items():
+        here = f"{path}.{name}" if path else name
+        found.append((here, field))
+        found += fields(field, here)
+        if "properties" in field.get("items", {}):
+            found += fields(field["items"], f"{here}[]")
+    return found

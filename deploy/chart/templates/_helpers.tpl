@@ -48,10 +48,15 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version | replace "+" "_" }
 {{ .Release.Name }}-ray
 {{- end }}
 
+{{/* The address for clients of the Ray cluster: KubeRay names the Service of the head. */}}
+{{- define "party.rayAddress" -}}
+ray://{{ include "party.ray" . }}-head-svc:10001
+{{- end }}
+
 {{/* Copies fields `from` a map `into` another one. TOML distinguishes integers and floats; Helm has only one kind of number. */}}
 {{- define "party.fill" -}}
 {{- range $key, $value := .from }}
-{{- if has $key (list "max_iter" "batch_size" "seed" "restarts" "max_bytes") }}
+{{- if has $key (list "max_iter" "batch_size" "seed" "restarts" "max_bytes" "actors" "blocks" "threads") }}
 {{- $value = int64 $value }}
 {{- else if has $key (list "C" "tol" "learning_rate" "deadline") }}
 {{- $value = float64 $value }}
@@ -87,6 +92,11 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version | replace "+" "_" }
 {{- include "party.fill" (dict "into" $data "from" (omit $values.data "volume")) }}
 {{- $_ := set $data "file" (printf "%s/%s" $paths.data $values.data.file) }}
 {{- $_ := set $file "data" $data }}
+{{- end }}
+{{- if $values.ray.enabled }}
+{{- $ray := dict "address" (include "party.rayAddress" .) }}
+{{- include "party.fill" (dict "into" $ray "from" (pick $values.ray "actors" "blocks" "threads")) }}
+{{- $_ := set $file "ray" $ray }}
 {{- end }}
 {{- mustToToml $file }}
 {{- end }}
@@ -179,6 +189,29 @@ spec:
       volumeMounts:
         - {name: tls-secret, mountPath: /secret, readOnly: true}
         - {name: tls, mountPath: {{ $paths.tls }}}
+    {{- if .Values.ray.enabled }}
+    # The party does not wait for a cluster that starts at the same time.
+    - name: ray
+      image: {{ include "party.image" . }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      command:
+        - python
+        - -c
+        - |
+          {{- .Files.Get "files/wait_for_ray.py" | nindent 10 }}
+        - {{ include "party.rayAddress" . }}
+        # The workers and the head.
+        - {{ add1 .Values.ray.workers | quote }}
+      env:
+        - {name: HOME, value: /tmp}
+        {{- include "party.rayEnvironment" . | nindent 8 }}
+      securityContext:
+        {{- include "party.containerSecurity" . | nindent 8 }}
+      resources:
+        {{- toYaml .Values.resources | nindent 8 }}
+      volumeMounts:
+        - {name: tmp, mountPath: /tmp}
+    {{- end }}
   containers:
     - name: party
       image: {{ include "party.image" . }}
@@ -187,7 +220,6 @@ spec:
       env:
         - {name: HOME, value: /tmp}
         {{- if .Values.ray.enabled }}
-        - {name: RAY_ADDRESS, value: "ray://{{ include "party.ray" . }}-head-svc:10001"}
         {{- include "party.rayEnvironment" . | nindent 8 }}
         {{- end }}
       ports:

@@ -90,6 +90,9 @@
 {{- if not (hasKey $values.ray "tokenSecret") }}
 {{- fail "ray.tokenSecret is not set; use the name of a Secret with the key token" }}
 {{- end }}
+{{- if ne $values.training.backend "bfv" }}
+{{- fail (printf "ray.enabled is true, but Ray does not compute with training.backend %s; use bfv" $values.training.backend) }}
+{{- end }}
 {{- /* KubeRay accepts names of clusters of at most 53 characters. */}}
 {{- if gt (len .Release.Name) 49 }}
 {{- fail (printf "the release name %s has %d characters; use at most 49 with ray.enabled" .Release.Name (len .Release.Name)) }}
