@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any, Self
 
 #: The memory of the head, and that of other nodes.
@@ -26,6 +25,7 @@ class Cluster:
             "RAY_AUTH_TOKEN": token,
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+            "RAY_TMPDIR": self._folder.name,
             # A node that hangs is lost sooner.
             "RAY_health_check_period_ms": "500",
             "RAY_health_check_initial_delay_ms": "500",
@@ -33,7 +33,7 @@ class Cluster:
         if path is not None:
             environment["PYTHONPATH"] = path
         self._process = subprocess.Popen(
-            [sys.executable, __file__, self._folder.name, str(client_port)],
+            [sys.executable, __file__, str(client_port)],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -84,7 +84,7 @@ def free_port() -> int:
         return port
 
 
-def hold(folder: str, client_port: int) -> None:
+def hold(client_port: int) -> None:
     """Start the head, and add and remove nodes as the standard input says."""
     from ray import cluster_utils
 
@@ -96,7 +96,6 @@ def hold(folder: str, client_port: int) -> None:
             "object_store_memory": STORE,
             "include_dashboard": False,
             "ray_client_server_port": client_port,
-            "temp_dir": folder,
         },
     )
     print("=", cluster.address, flush=True)
@@ -114,4 +113,4 @@ def hold(folder: str, client_port: int) -> None:
 
 
 if __name__ == "__main__":
-    hold(str(Path(sys.argv[1])), int(sys.argv[2]))
+    hold(int(sys.argv[1]))

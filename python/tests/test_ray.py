@@ -236,7 +236,8 @@ def test_a_fit_survives_kills_at_any_time(workers: RayWorkers) -> None:
 
     def kill() -> None:
         rng = np.random.default_rng(5)
-        while not end.wait(rng.uniform(0.1, 1.0)):
+        # On a busy machine a worker may need longer to start than the next kill waits.
+        while len(killed) < 6 and not end.wait(rng.uniform(0.1, 1.0)):
             for process in actors()[:1]:
                 os.kill(process, signal.SIGKILL)
                 killed.append(process)
@@ -377,7 +378,7 @@ def test_an_object_beyond_the_store_is_a_memory_error(workers: RayWorkers) -> No
         ({"address": "head:0"}, cm.ParameterError, "use 1 to 65535"),
         ({"actors": 0}, cm.ParameterError, "actors is 0; use 1 to 1024"),
         ({"actors": 1.5}, cm.ParameterError, "actors is 1.5; use 1 to 1024"),
-        ({"blocks": 1025}, cm.ParameterError, "blocks is 1025; use 1 to 1024"),
+        ({"blocks": 257}, cm.ParameterError, "blocks is 257; use 1 to 256"),
         ({"threads": 0}, cm.ParameterError, "threads is 0; use 1 to 1024"),
         ({"directory": 7}, cm.DtypeError, "directory is of type int"),
         ({"directory": "/no/such/place"}, cm.ParameterError, "/no/such/place is not a directory"),
@@ -452,7 +453,7 @@ def test_blocks_of_a_peer_are_checked(blocks: Any) -> None:
     with pytest.raises(cm.PeerError, match=r"shop has .* blocks of 5 columns; use 1 to 5"):
         blocks_of(decision, {"bank": 3, "shop": 5})
     # More columns than a plan has rows need two blocks.
-    with pytest.raises(cm.PeerError, match="bank has 1 blocks of 20000 columns; use 2 to 1024"):
+    with pytest.raises(cm.PeerError, match="bank has 1 blocks of 20000 columns; use 2 to 256"):
         blocks_of(decision, {"bank": 20000, "shop": 5})
 
 

@@ -124,8 +124,12 @@ def test_a_node_without_the_package(tmp_path: Path) -> None:
     (tmp_path / "ciphermill.py").write_text("raise ModuleNotFoundError(\"No module named 'ciphermill'\")\n")
     with Cluster(_TOKEN, str(tmp_path)) as cluster, RayWorkers(cluster.address) as workers:
         cluster.add_node()
-        with pytest.raises(cm.WorkerError, match="a worker does not start: ModuleNotFoundError: No module named"):
-            Product(7, 100, 2, workers)
+        for _ in range(2):
+            with pytest.raises(cm.WorkerError, match="a worker does not start: ModuleNotFoundError: No module named"):
+                Product(7, 100, 2, workers)
+        pool = workers._pool
+        assert pool is not None
+        assert pool.actors == []
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])

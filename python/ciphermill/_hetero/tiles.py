@@ -18,7 +18,7 @@ from ciphermill._hetero.numbers import Integers
 MOST = 16384
 
 #: The most blocks of a matrix.
-MOST_BLOCKS = 1024
+MOST_BLOCKS = 256
 
 
 def least_blocks(features: int) -> int:

@@ -75,7 +75,7 @@ class RayWorkers(Workers):
     actors : int, optional
         The number of processes, 1 to 1024, by default one for each CPU of the cluster. There is at most one for each cell.
     blocks : int, optional
-        The number of blocks into which the features are cut, 1 to 1024, by default as few as possible. There is at most one
+        The number of blocks into which the features are cut, 1 to 256, by default as few as possible. There is at most one
         for each feature. The cells are the blocks times the tiles of 16384 samples.
     threads : int, default 1
         Threads of each process, 1 to 1024.
@@ -187,17 +187,20 @@ class Pool:
 
     def grow(self, count: int) -> None:
         """Have at least `count` actors. Raises `WorkerError` if they do not start."""
-        places = self.places()
+        places, end = self.places(), time.monotonic() + self.deadline
         new = [self._start(places[index % len(places)]) for index in range(len(self.actors), count)]
-        # Each is known before the first may fail, so that `close` ends it.
-        self.actors += new
-        end = time.monotonic() + self.deadline
+        nodes = []
         try:
             for actor in new:
                 self.wait(actor.ready.remote(_native.__version__), end)
-                self._nodes.append(self.wait(actor.node.remote(), end))
-        except _lost(self.ray) as error:
-            raise WorkerError(f"a worker does not start: {_summary(error)}") from error
+                nodes.append(self.wait(actor.node.remote(), end))
+        except BaseException as error:
+            self._kill(new)
+            if isinstance(error, _lost(self.ray)):
+                raise WorkerError(f"a worker does not start: {_summary(error)}") from error
+            raise
+        self.actors += new
+        self._nodes += nodes
 
     def reserve(self, matrix: str, needs: list[int]) -> None:
         """Note the bytes of a matrix by actor. Raises `MemoryLimitError` if a node has too little memory for its actors."""
@@ -240,10 +243,14 @@ class Pool:
     def close(self) -> None:
         """End all actors."""
         if self.ray.is_initialized():
-            for actor in self.actors:
-                with contextlib.suppress(Exception):
-                    self.ray.kill(actor)
+            self._kill(self.actors)
         self.actors = []
+
+    def _kill(self, actors: list[Any]) -> None:
+        for actor in actors:
+            # One that is lost has ended.
+            with contextlib.suppress(Exception):
+                self.ray.kill(actor)
 
     def wait(self, handle: Any, end: float) -> Any:
         """The result of a call. Raises `WorkerError` at the time `end`, and the errors of the call."""

@@ -36,14 +36,16 @@ CALLS, TOGETHER = 64, 32
 @contextmanager
 def cluster(nodes: int) -> Iterator[RayWorkers]:
     """A cluster of a head without CPUs and of nodes with one worker each, on the loopback address."""
-    import ray
-    from ray.cluster_utils import Cluster
-
-    from ciphermill.federated import RayWorkers
-
     with tempfile.TemporaryDirectory(prefix="ray") as folder:
+        # Ray reads it when it is imported.
+        os.environ["RAY_TMPDIR"] = folder
+        import ray
+        from ray.cluster_utils import Cluster
+
+        from ciphermill.federated import RayWorkers
+
         memory = available_bytes()
-        head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False, "temp_dir": folder}
+        head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False}
         held = Cluster(initialize_head=True, head_node_args=head)
         try:
             for _ in range(nodes):
