@@ -1,8 +1,8 @@
 """Federated training between parties with connections of their own: agreement, cuts, kills, states."""
 
+import errno
 import json
 import os
-import resource
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -457,12 +457,17 @@ def test_a_full_disk_leaves_a_state(certificates: dict[str, TLS], tmp_path: Path
                 save(self, state)
                 saved.append(1)
                 return
-            before = resource.getrlimit(resource.RLIMIT_FSIZE)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
-            try:
+            # The limit of a process would meet the other party too.
+            here, flush = threading.get_ident(), os.fsync
+
+            def full(descriptor: int) -> None:
+                if threading.get_ident() == here:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                flush(descriptor)
+
+            with pytest.MonkeyPatch.context() as inner:
+                inner.setattr(os, "fsync", full)
                 save(self, state)
-            finally:
-                resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Directory, "save", until_full)

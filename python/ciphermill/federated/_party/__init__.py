@@ -30,7 +30,7 @@ Runs one party of a federated training: a guest, a host or an arbiter. Each part
 EXAMPLE = """\
 verbs:
   run FILE        train, and write model.json, report.json and report.html (the verb may be left out)
-  check FILE      read the file, the data and the certificates; connect to nobody
+  check FILE      read the file, the data and the certificates; connect to no peer
   predict FILE    score new rows with a trained model; all parties run it
 
 example: bank.toml of a guest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -422,10 +421,9 @@ def _terms(section: _Section) -> Terms:
 
 
 def _ray(document: _Section, role: str, training: Terms) -> Ray | None:
-    """The cluster of this party. Without the section, a cluster that RAY_ADDRESS names."""
+    """The cluster of this party. Without the section there is none: a variable of the environment must not move data."""
     if not document.has("ray"):
-        wanted = "RAY_ADDRESS" in os.environ and role != ARBITER and training.backend == "bfv"
-        return Ray() if wanted else None
+        return None
     if role == ARBITER:
         raise ParameterError(f"{document.file} has a section [ray]; an arbiter has no matrix, so remove it")
     if training.backend != "bfv":

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 #: Seconds for the goodbye after SIGINT.
-GOODBYE = 0.7
+GOODBYE = 0.6
 
 #: The exit status of a party that a signal ends.
 STATUS = 1
