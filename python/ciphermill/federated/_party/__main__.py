@@ -1,7 +1,8 @@
-"""`python -m ciphermill.federated._party`: the command `ciphermill-party`."""
+"""`python -m ciphermill.federated._party` is `ciphermill-party`."""
 
 import sys
 
 from ciphermill.federated._party import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
