@@ -26,6 +26,8 @@ class Cluster:
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
             "RAY_TMPDIR": self._folder.name,
+            # The process of a client crashes at its start now and then without this: Ray's issue 63202.
+            "GRPC_ENABLE_FORK_SUPPORT": "0",
             # A node that hangs is lost sooner.
             "RAY_health_check_period_ms": "500",
             "RAY_health_check_initial_delay_ms": "500",

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 import ray
+from ray.util.client.worker import Worker
 from ray_cluster import NODE, Cluster, free_port
 from test_ray import COLUMNS, data, same
 from workers_setting import Product, actors, eventually
 
 import ciphermill as cm
 from ciphermill.federated import RayWorkers
-from ciphermill.federated._ray import _TOKEN
+from ciphermill.federated._ray import _TOKEN, CONNECTIONS
 from ciphermill.linear_model import HeteroLogisticRegression
 
 
@@ -117,6 +118,36 @@ def test_a_client_outside_of_the_cluster(cluster: Cluster, monkeypatch: pytest.M
         product = Product(7, 100, 2, workers)
         product.rekey()
         product.check()
+
+
+def test_the_process_of_a_client_crashes(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    crashes = CONNECTIONS - 1
+    init = Worker._server_init
+
+    def server_init(worker: Worker, *arguments: object) -> None:
+        nonlocal crashes
+        if crashes:
+            crashes -= 1
+            raise ConnectionAbortedError("the server of the client has ended")
+        init(worker, *arguments)
+
+    monkeypatch.setattr(Worker, "_server_init", server_init)
+    cluster.add_node()
+    with RayWorkers(cluster.client, actors=1) as workers:
+        product = Product(7, 100, 2, workers)
+        product.rekey()
+        product.check()
+    assert crashes == 0
+    crashes = CONNECTIONS + 1
+    with (
+        RayWorkers(cluster.client, actors=1) as workers,
+        pytest.raises(cm.WorkerError, match="the server of the client"),
+    ):
+        Product(7, 100, 2, workers)
+    assert crashes == 1
+    # This process can still be a driver.
+    with RayWorkers(cluster.address, actors=1) as workers:
+        Product(7, 100, 2, workers)
 
 
 def test_a_node_without_the_package(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ class Secrets(unittest.TestCase):
                             self.assertEqual(set(variable), {"name", "valueFrom"})
                             self.assertEqual(set(variable["valueFrom"]), {"secretKeyRef"})
                         else:
-                            known = ("HOME", "RAY_AUTH_MODE", "RAY_USAGE_STATS_ENABLED")
+                            known = ("GRPC_ENABLE_FORK_SUPPORT", "HOME", "RAY_AUTH_MODE", "RAY_USAGE_STATS_ENABLED")
                             self.assertIn(variable["name"], known)
                             self.assertEqual(set(variable), {"name", "value"})
 

@@ -47,6 +47,9 @@ MOST_SECONDS = 7 * 24 * 3600.0
 #: Seconds for a first connection to the address of a cluster.
 ATTEMPT = 10.0
 
+#: How often a connection to a cluster is tried.
+CONNECTIONS = 3
+
 #: How often Ray repeats a call whose worker is lost. After that, the driver repeats it until the deadline.
 RETRIES = 3
 
@@ -463,7 +466,7 @@ def _connect(ray: Any, address: str | None, stack: contextlib.ExitStack) -> None
     try:
         if address:
             _probe(address)
-            ray.init(address, log_to_driver=False, logging_level="ERROR")
+            _join(ray, address)
         else:
             _start(ray, stack)
     except CiphermillError:
@@ -479,6 +482,21 @@ def _probe(address: str) -> None:
     # RAY_ADDRESS may be a word of Ray's too.
     if ":" in address:
         socket.create_connection(parse_address(address.removeprefix(CLIENT)), ATTEMPT).close()
+
+
+def _join(ray: Any, address: str) -> None:
+    """Connect to a cluster that runs."""
+    for left in reversed(range(CONNECTIONS)):
+        try:
+            ray.init(address, log_to_driver=False, logging_level="ERROR")
+        except BaseException as error:
+            # Ray would direct all later calls of this process to the server of clients.
+            ray.shutdown()
+            # The process that the cluster starts for a client crashes now and then: Ray's issue 63202.
+            if not isinstance(error, ConnectionAbortedError) or not left:
+                raise
+        else:
+            return
 
 
 def _start(ray: Any, stack: contextlib.ExitStack) -> None:
