@@ -345,6 +345,13 @@ class BfvSecretKey:
     @staticmethod
     def from_secret_bytes(data: _Bytes, *, insecure: bool = False) -> BfvSecretKey:
         """Read a secret key. Raises `WireError` if the bytes are not one."""
+    def encrypt(self, plan: MatVecPlan, values: npt.ArrayLike) -> EncryptedVector:
+        """`MatVecClient.encrypt` without a client, whose evaluation keys take most of its memory.
+
+        Raises `KeyMismatchError` too, if the key's parameters are not the plan's.
+        """
+    def decrypt_masked(self, product: MaskedProduct) -> npt.NDArray[np.uint64]:
+        """`MatVecClient.decrypt_masked` without a client."""
     @property
     def tag(self) -> str:
         """The key set."""

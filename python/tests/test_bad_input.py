@@ -105,6 +105,8 @@ def test_objects_of_other_keys_and_plans(small: Parties) -> None:
     wide = cm.MatVecPlan(5000, 7, matrix_bits=16, vector_bits=16)
     with pytest.raises(cm.KeyMismatchError):
         wide.server(small.client.evaluation)
+    with pytest.raises(cm.KeyMismatchError):
+        small.client.secret.encrypt(wide, X)
     with pytest.raises(cm.KeyMismatchError, match="key sets"):
         cm.EncryptedVector.stack([small.client.encrypt(X), stranger.encrypt(X)])
     with pytest.raises(cm.KeyMismatchError, match="different plans"):

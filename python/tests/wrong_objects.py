@@ -81,6 +81,10 @@ def _native_calls() -> dict[str, Call]:
         "MatVecClient.encrypt": first(client.encrypt, "values", x),
         "MatVecClient.decrypt": first(client.decrypt, "product", product),
         "MatVecClient.decrypt_masked": first(client.decrypt_masked, "product", masked),
+        "BfvSecretKey.encrypt": Call(
+            lambda plan, values: client.secret.encrypt(plan, values), {"plan": plan, "values": x}
+        ),
+        "BfvSecretKey.decrypt_masked": first(client.secret.decrypt_masked, "product", masked),
         "EncryptedVector.add": first(vector.add, "other", vector),
         "MaskedProduct.echoes": first(masked.echoes, "vector", vector),
         "MatVecServer.prepare": first(server.prepare, "matrix", matrix),

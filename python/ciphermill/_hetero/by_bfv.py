@@ -98,14 +98,16 @@ class BfvKeyHolder:
 
     def keys(self) -> bytes:
         with self._report.step("keys"):
-            self._client = self._terms.plan.keygen()
+            client = self._terms.plan.keygen()
+            # The other keys take most of the memory of a client.
+            self._secret = client.secret
             self._sent = []
-            public = self._client.public.to_bytes()
-            return _LENGTH.pack(len(public)) + public + self._client.evaluation.to_bytes()
+            public = client.public.to_bytes()
+            return _LENGTH.pack(len(public)) + public + client.evaluation.to_bytes()
 
     def encrypt(self, part: Integers) -> bytes:
         with self._report.step("encrypt"):
-            self._sent = [self._client.encrypt(tile) for tile in self._terms.cells.vectors(part)]
+            self._sent = [self._secret.encrypt(self._terms.plan, tile) for tile in self._terms.cells.vectors(part)]
             return b"".join(vector.to_bytes() for vector in self._sent)
 
     def residues(self, masked: bytes, features: int | None = None, blocks: int | None = None) -> bytes:
@@ -124,7 +126,7 @@ class BfvKeyHolder:
                     )
                 # Both are below 2^62, so that the sum fits 64 bits.
                 block = index // cells.tiles
-                total[block] = (total[block] + self._client.decrypt_masked(product)) % modulus
+                total[block] = (total[block] + self._secret.decrypt_masked(product)) % modulus
             # The rows that fill up the last block would be further equations in d.
             return total.reshape(-1)[:features].astype("<u8").tobytes()
 

@@ -3,14 +3,12 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use super::VECTOR_US;
 use super::classes::{
     BfvPublicKey, BfvSecretKey, EncryptedProduct, EncryptedVector, EvaluationKeys, MaskedProduct, MatVecClient,
     MatVecPlan,
 };
 use crate::arrays::Integers;
 use crate::errors::Failure;
-use crate::run::run;
 use crate::secrets::not_pickled;
 
 #[pymethods]
@@ -52,9 +50,7 @@ impl MatVecClient {
         py: Python<'py>,
         product: &MaskedProduct,
     ) -> Result<Bound<'py, PyArray1<u64>>, Failure> {
-        let (response, key) = (product.response.clone(), self.keys.secret.clone());
-        let share = run(py, VECTOR_US, move |_| Ok(response.decrypt(&key)?))?;
-        Ok(PyArray1::from_vec(py, share))
+        product.decrypt(py, &self.keys.secret)
     }
 
     fn __repr__(&self) -> String {

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use ciphermill_bfv::{GaloisKeys, PublicKey, SecretKey};
 use ciphermill_math::Isa;
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::classes::{BfvPublicKey, BfvSecretKey, EvaluationKeys, MatVecPlan};
+use super::classes::{BfvPublicKey, BfvSecretKey, EncryptedVector, EvaluationKeys, MaskedProduct, MatVecPlan};
 use super::pickle::{Reduced, reduced};
+use crate::arrays::Integers;
 use crate::bytes::Bytes;
 use crate::errors::Failure;
 use crate::policy::security;
@@ -30,6 +32,26 @@ impl BfvSecretKey {
     fn from_secret_bytes(data: Bytes<'_>, insecure: bool) -> Result<Self, Failure> {
         let key = SecretKey::from_secret_key_bytes(&data, security(insecure).bfv(), Isa::current())?;
         Ok(Self { key: Arc::new(key) })
+    }
+
+    /// `MatVecClient.encrypt` without the client's other keys, which take most of its memory.
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        plan: &MatVecPlan,
+        values: &Bound<'_, PyAny>,
+    ) -> Result<EncryptedVector, Failure> {
+        let values = Integers::new(values, "the vector")?;
+        EncryptedVector::encrypt(py, &plan.plan, &self.key, values)
+    }
+
+    /// `MatVecClient.decrypt_masked` without the client's other keys.
+    fn decrypt_masked<'py>(
+        &self,
+        py: Python<'py>,
+        product: &MaskedProduct,
+    ) -> Result<Bound<'py, PyArray1<u64>>, Failure> {
+        product.decrypt(py, &self.key)
     }
 
     /// The name that all objects of this key set carry.

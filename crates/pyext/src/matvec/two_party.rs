@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ciphermill_bfv::SecretKey;
 use ciphermill_hmvp::two_party::{self, Assessment, Guarantee, MaskOptions, Response};
 use ciphermill_hmvp::{EncryptedProduct as Product, Plan};
 use ciphermill_lattice::Csprng;
@@ -52,6 +53,19 @@ impl MaskedProduct {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let this = slf.get();
         reduced(slf.as_any(), this.response.plan(), this.to_bytes(slf.py()))
+    }
+}
+
+impl MaskedProduct {
+    /// The share that belongs to the owner of the key.
+    pub(super) fn decrypt<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Arc<SecretKey>,
+    ) -> Result<Bound<'py, PyArray1<u64>>, Failure> {
+        let (response, key) = (self.response.clone(), key.clone());
+        let share = run(py, VECTOR_US, move |_| Ok(response.decrypt(&key)?))?;
+        Ok(PyArray1::from_vec(py, share))
     }
 }
 
