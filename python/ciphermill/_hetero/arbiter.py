@@ -14,11 +14,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ciphermill._hetero.messages import Program, Receive, Send
+from ciphermill._hetero.messages import Program, Send, Size, receive
 from ciphermill._hetero.numbers import Integers
 from ciphermill._hetero.party import Party
 from ciphermill._hetero.report import Report
-from ciphermill._hetero.schemes import Size, Terms
+from ciphermill._hetero.schemes import Terms
 from ciphermill._hetero.workers import Workers
 from ciphermill.errors import PeerError
 
@@ -50,7 +50,7 @@ class WithArbiter:
     def rekey(self) -> Program[None]:
         """Receive new keys of the arbiter."""
         yield from self._announce(REKEY)
-        self._owner.use_keys((yield from self._receive(self._arbiter, "keys", self._terms.keys)))
+        self._owner.use_keys((yield from receive(self._arbiter, "keys", self._terms.keys)))
 
     def product(self, part: Integers, batch: int) -> Program[Integers]:
         yield from self._announce(PRODUCT)
@@ -58,18 +58,18 @@ class WithArbiter:
         if self._is_guest:
             parts = [encrypted]
             for host in self._hosts:
-                parts.append((yield from self._receive(host, "part", self._terms.vector)))
+                parts.append((yield from receive(host, "part", self._terms.vector)))
             total = self._owner.add(parts)
             for host in self._hosts:
                 yield Send(host, "sum", total)
         else:
             yield Send(self._guest, "part", encrypted)
-            total = yield from self._receive(self._guest, "sum", self._terms.vector)
+            total = yield from receive(self._guest, "sum", self._terms.vector)
         if not self._features:
             return np.zeros(0, np.int64)
         masked, share = self._owner.product(total, None, batch)
         yield Send(self._arbiter, "masked product", masked)
-        residues = yield from self._receive(self._arbiter, "residues", self._terms.residues)
+        residues = yield from receive(self._arbiter, "residues", self._terms.residues)
         return self._owner.unmask(residues, share)
 
     def end(self) -> Program[None]:
@@ -79,11 +79,6 @@ class WithArbiter:
     def _announce(self, round_: bytes) -> Program[None]:
         if self._is_guest:
             yield Send(self._arbiter, "round", round_)
-
-    def _receive(self, sender: str, kind: str, size: Size) -> Program[bytes]:
-        payload = yield Receive(sender, kind, size.least, size.most)
-        assert payload is not None
-        return payload
 
 
 def arbitrate(features: dict[str, int], terms: Mapping[str, Terms], most: int, report: Report) -> Program[None]:
@@ -97,7 +92,7 @@ def arbitrate(features: dict[str, int], terms: Mapping[str, Terms], most: int, r
     holder = terms[guest].key_holder(report)
     products = 0
     while True:
-        announced = yield Receive(guest, "round", 1, 1)
+        announced = yield from receive(guest, "round", Size.exactly(1))
         if announced == END:
             return
         if announced == REKEY:
@@ -108,9 +103,7 @@ def arbitrate(features: dict[str, int], terms: Mapping[str, Terms], most: int, r
             products += 1
             _require_products(products, most, guest)
             for name in owners:
-                size = terms[name].masked
-                masked = yield Receive(name, "masked product", size.least, size.most)
-                assert masked is not None
+                masked = yield from receive(name, "masked product", terms[name].masked)
                 yield Send(name, "residues", holder.residues(masked, features[name], terms[name].blocks))
         else:
             raise PeerError(

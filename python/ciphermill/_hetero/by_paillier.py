@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ciphermill import paillier
+from ciphermill._hetero.messages import Size
 from ciphermill._hetero.numbers import DATA_BITS, VECTOR_BITS, Columns, Integers
 from ciphermill._hetero.report import Report
-from ciphermill._hetero.schemes import Size
 from ciphermill._hetero.workers import Workers
 from ciphermill.errors import PeerError, WireError
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ciphermill._hetero.messages import Program, Receive, Send
+from ciphermill._hetero.messages import Program, Send, Size, receive
 from ciphermill._hetero.numbers import DATA_BITS, VECTOR_BITS, Integers
 from ciphermill._hetero.party import Party
 from ciphermill._hetero.report import Report
@@ -58,8 +58,7 @@ class Plain:
         for other in self._others:
             yield Send(other, "part in clear", part.astype("<i8").tobytes())
         for other in self._others:
-            payload = yield Receive(other, "part in clear", 8 * len(part), 8 * len(part))
-            assert payload is not None
+            payload = yield from receive(other, "part in clear", Size.exactly(8 * len(part)))
             d += np.frombuffer(payload, "<i8")
         with self._report.step("multiply"):
             return np.asarray(self._matrices[batch] @ d).astype(np.int64)

@@ -2,7 +2,7 @@
 
 A party's part of a protocol is a generator. It yields a `Send` or a `Receive`, and the driver answers a `Receive` with the
 payload. So a part knows nothing of processes and connections: `run_together` runs the parts of all parties here, and
-`ciphermill.federated` runs one part over connections.
+`ciphermill.federated` runs one part over connections. Parts call `receive`, which yields the `Receive` for them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,19 @@ from typing import Any, TypeVar
 from ciphermill.errors import PeerError, WireError
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Size:
+    """The bounds of a message, in bytes."""
+
+    least: int
+    most: int
+
+    @staticmethod
+    def exactly(count: int) -> Size:
+        """One size."""
+        return Size(count, count)
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,14 @@ class Receive:
 
 #: A party's part of a protocol.
 Program = Generator[Send | Receive, bytes | None, T]
+
+
+def receive(sender: str, kind: str, size: Size) -> Program[bytes]:
+    """Wait for a message and return its payload."""
+    payload = yield Receive(sender, kind, size.least, size.most)
+    assert payload is not None
+    return payload
+
 
 #: Sees each message: sender, receiver, kind, payload.
 Observer = Callable[[str, str, str, bytes], None]

@@ -6,7 +6,7 @@ import math
 import struct
 from collections.abc import Sequence
 
-from ciphermill._hetero.messages import Program, Receive, Send
+from ciphermill._hetero.messages import Program, Send, Size, receive
 from ciphermill.errors import PeerError
 
 _REAL = struct.Struct("<d")
@@ -49,18 +49,14 @@ class Scalars:
 
     @staticmethod
     def _real(sender: str, kind: str) -> Program[float]:
-        payload = yield Receive(sender, kind, _REAL.size, _REAL.size)
-        assert payload is not None
-        (value,) = _REAL.unpack(payload)
+        (value,) = _REAL.unpack((yield from receive(sender, kind, Size.exactly(_REAL.size))))
         if not math.isfinite(value):
             raise PeerError(f'the "{kind}" of {sender} is {value}; the protocol expects a finite number')
         return float(value)
 
     @staticmethod
     def _integer(sender: str, kind: str) -> Program[int]:
-        payload = yield Receive(sender, kind, _INTEGER.size, _INTEGER.size)
-        assert payload is not None
-        (value,) = _INTEGER.unpack(payload)
+        (value,) = _INTEGER.unpack((yield from receive(sender, kind, Size.exactly(_INTEGER.size))))
         if not -MAX_EXPONENT <= value <= MAX_EXPONENT:
             raise PeerError(f'the "{kind}" of {sender} is {value}; use {-MAX_EXPONENT} to {MAX_EXPONENT}')
         return int(value)

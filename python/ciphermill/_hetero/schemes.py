@@ -8,25 +8,12 @@ distance of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ciphermill._hetero.messages import Size
 from ciphermill._hetero.numbers import Columns, Integers
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.workers import Workers
-
-
-@dataclass(frozen=True)
-class Size:
-    """The bounds of a message, in bytes."""
-
-    least: int
-    most: int
-
-    @staticmethod
-    def exactly(count: int) -> Size:
-        """One size."""
-        return Size(count, count)
 
 
 class KeyHolder(Protocol):

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ciphermill._hetero.messages import Program, Receive, Send
+from ciphermill._hetero.messages import Program, Send, receive
 from ciphermill._hetero.numbers import Integers
 from ciphermill._hetero.party import Party
 from ciphermill._hetero.report import Report
-from ciphermill._hetero.schemes import KeyHolder, MatrixHolder, Size, Terms
+from ciphermill._hetero.schemes import KeyHolder, MatrixHolder, Terms
 from ciphermill._hetero.workers import Workers
 
 
@@ -55,28 +55,23 @@ class TwoKeys:
         if self._holder is not None:
             yield Send(self._peer, "keys", self._holder.keys())
         if self._owner is not None:
-            self._owner.use_keys((yield from self._receive("keys", self._own.keys)))
+            self._owner.use_keys((yield from receive(self._peer, "keys", self._own.keys)))
 
     def product(self, part: Integers, batch: int) -> Program[Integers]:
         if self._holder is not None:
             yield Send(self._peer, "half", self._holder.encrypt(part))
         if self._owner is not None:
-            vector = yield from self._receive("half", self._own.vector)
+            vector = yield from receive(self._peer, "half", self._own.vector)
             masked, share = self._owner.product(vector, part, batch)
             yield Send(self._peer, "masked product", masked)
         if self._holder is not None:
-            masked = yield from self._receive("masked product", self._others.masked)
+            masked = yield from receive(self._peer, "masked product", self._others.masked)
             yield Send(self._peer, "residues", self._holder.residues(masked))
         if self._owner is not None:
-            residues = yield from self._receive("residues", self._own.residues)
+            residues = yield from receive(self._peer, "residues", self._own.residues)
             return self._owner.unmask(residues, share)
         return np.zeros(self._features, np.int64)
 
     def end(self) -> Program[None]:
         """Nothing: both parties know the end."""
         yield from ()
-
-    def _receive(self, kind: str, size: Size) -> Program[bytes]:
-        payload = yield Receive(self._peer, kind, size.least, size.most)
-        assert payload is not None
-        return payload

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ciphermill._checks import instance, integer, items
-from ciphermill._hetero.messages import Program, Receive, Send
+from ciphermill._hetero.messages import Program, Send, Size, receive
 from ciphermill._native import PsiIds, PsiParty, PsiPoints
 from ciphermill.errors import DtypeError, ParameterError, WireError
 
@@ -159,8 +159,7 @@ def _host(ids: PsiIds, name: str, max_ids: int) -> Program[Rows]:
     yield Send(name, COUNT, _count_bytes(ids))
     yield Send(name, TWICE_BLINDED, answers.to_bytes())
     yield Send(name, BLINDED, party.points.to_bytes())
-    size = -(-len(ids) // 8)
-    marks = yield from _receive(name, COMMON, size)
+    marks = yield from receive(name, COMMON, Size.exactly(-(-len(ids) // 8)))
     bits = np.unpackbits(np.frombuffer(marks, np.uint8), bitorder="little")
     places = np.flatnonzero(bits)
     if len(places) > count or bits[len(ids) :].any():
@@ -182,21 +181,15 @@ def _count_bytes(ids: PsiIds) -> bytes:
     return len(ids).to_bytes(8, "little")
 
 
-def _receive(name: str, kind: str, size: int) -> Program[bytes]:
-    payload = yield Receive(name, kind, size, size)
-    assert payload is not None
-    return payload
-
-
 def _receive_count(name: str, max_ids: int) -> Program[int]:
-    count = int.from_bytes((yield from _receive(name, COUNT, 8)), "little")
+    count = int.from_bytes((yield from receive(name, COUNT, Size.exactly(8))), "little")
     if not 1 <= count <= max_ids:
         raise WireError(f"{name} has {count} ids; use 1 to {max_ids}")
     return count
 
 
 def _receive_points(name: str, kind: str, count: int) -> Program[PsiPoints]:
-    payload = yield from _receive(name, kind, POINT_BYTES * count)
+    payload = yield from receive(name, kind, Size.exactly(POINT_BYTES * count))
     try:
         return PsiPoints.from_bytes(payload, count)
     except WireError as error:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ciphermill._hetero.messages import Program, Receive, Send
+from ciphermill._hetero.messages import Program, Send, Size, receive
 from ciphermill._hetero.numbers import Floats
 from ciphermill.errors import PeerError
 from ciphermill.federated import _align
@@ -114,8 +114,7 @@ class Alignment:
 
 def received_count(guest: str) -> Program[int]:
     """The number of common rows, at the arbiter."""
-    payload = yield Receive(guest, ROWS, 8, 8)
-    assert payload is not None
+    payload = yield from receive(guest, ROWS, Size.exactly(8))
     return _checked(int.from_bytes(payload, "little"), guest)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ciphermill._hetero.messages import Program, Receive, Send
+from ciphermill._hetero.messages import Program, Send, Size, receive
 from ciphermill._hetero.numbers import Floats
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.solver import Solver, State
@@ -133,13 +133,13 @@ class Part:
         others = [name for name in session.names if name != session.name]
         if session.role == GUEST:
             for host in hosts_of(session):
-                yield Receive(host, DONE, 0, 0)
+                yield from receive(host, DONE, Size.exactly(0))
             for other in others:
                 yield Send(other, DONE, b"")
         else:
             if session.role == HOST:
                 yield Send(session.guest, DONE, b"")
-            yield Receive(session.guest, DONE, 0, 0)
+            yield from receive(session.guest, DONE, Size.exactly(0))
 
     def _begin(self, decision: Decision, rows: Rows | None = None) -> None:
         """Note the epoch before its first message, so that a party that restarts knows its training."""
@@ -420,8 +420,7 @@ def gathered(own: Floats, hosts: list[str]) -> Program[Floats]:
     """The guest's scores: its own part and those of the hosts."""
     total = own.astype(np.float64)
     for host in hosts:
-        payload = yield Receive(host, "scores", 8 * len(own), 8 * len(own))
-        assert payload is not None
+        payload = yield from receive(host, "scores", Size.exactly(8 * len(own)))
         part: npt.NDArray[np.float64] = np.frombuffer(payload, "<f8")
         if not np.isfinite(part).all():
             raise PeerError(f"a score of {host} is not finite; the protocol expects finite numbers")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ciphermill._hetero.messages import Program, Receive, Send
+from ciphermill._hetero.messages import Program, Send, Size, receive
 from ciphermill._hetero.numbers import Floats
 from ciphermill.errors import ParameterError, PeerError
 from ciphermill.federated._fit import known_rows, refusal, releases, row_digests
@@ -129,7 +129,7 @@ class Prediction:
     def _gathered(self, total: Floats) -> Program[Floats]:
         self._silent = []
         for host in hosts_of(self._session):
-            released = yield Receive(host, RELEASE, 1, 1)
+            released = yield from receive(host, RELEASE, Size.exactly(1))
             if released == YES:
                 total = yield from gathered(total, [host])
             else:
