@@ -510,9 +510,13 @@ def check_deadline(seconds: float) -> float:
     return value
 
 
-def exchange_hello(link: Link, stream: Stream, seconds: float, body: bytes = b"") -> Frame:
-    """Send a hello and return that of the peer. Raises `PeerError` if the peer sends another frame first."""
+def send_hello(link: Link, stream: Stream, body: bytes = b"") -> None:
+    """Send the hello of a link over a new stream."""
     stream.write(encode(hello(link.epoch, link.expected, body)))
+
+
+def read_hello(link: Link, stream: Stream, seconds: float) -> Frame:
+    """The hello of the peer. Raises `PeerError` for another frame."""
     frame = decode(stream.read(seconds), link.peer)
     if frame.type is FrameType.GOODBYE:
         raise PeerError(f"{link.peer} ended the exchange: {frame.text or 'it finished'}")
@@ -526,7 +530,8 @@ def greet(link: Link, stream: Stream, seconds: float) -> int:
 
     Raises `NewEpoch` if the peer is in a newer epoch, and `Lost` if the peer is in an older one: the peer then follows.
     """
-    frame = exchange_hello(link, stream, seconds)
+    send_hello(link, stream)
+    frame = read_hello(link, stream, seconds)
     if frame.epoch > link.epoch:
         raise NewEpoch(frame.epoch)
     if frame.epoch < link.epoch:

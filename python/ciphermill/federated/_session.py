@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from ciphermill._hetero.messages import Observer, Program, Send
 from ciphermill.errors import PeerError
-from ciphermill.federated._frames import Frame, FrameType, decode, encode, hello
-from ciphermill.federated._link import Link, Lost, NewEpoch, Stream
+from ciphermill.federated._frames import Frame
+from ciphermill.federated._link import Link, Lost, NewEpoch, Stream, read_hello, send_hello
 
 T = TypeVar("T")
 
@@ -322,11 +322,11 @@ class Session:
             return other.expected
 
     def _write(self, link: Link, stream: Stream) -> None:
-        stream.write(encode(hello(link.epoch, link.expected, self._body())))
+        send_hello(link, stream, self._body())
 
     def _read(self, link: Link, stream: Stream, seconds: float) -> tuple[Hello, bool]:
         """The hello of the peer, and whether it is in the same epoch of the same session."""
-        other = _parse(_read_hello(link, stream, seconds), link.peer)
+        other = _parse(read_hello(link, stream, seconds), link.peer)
         task = self._running()
         same = self._decision is not None and other.session == task.session and other.epoch == link.epoch
         if not same:
@@ -424,15 +424,6 @@ def _any(hellos: list[Hello]) -> bool:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _read_hello(link: Link, stream: Stream, seconds: float) -> Frame:
-    frame = decode(stream.read(seconds), link.peer)
-    if frame.type is FrameType.GOODBYE:
-        raise PeerError(f"{link.peer} ended the exchange: {frame.text or 'it finished'}")
-    if frame.type is not FrameType.HELLO:
-        raise PeerError(f"{link.peer} began with a frame of type {frame.type.name}; use HELLO")
-    return frame
 
 
 def _parse(frame: Frame, peer: str) -> Hello:
