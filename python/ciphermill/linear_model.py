@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ciphermill._checks import instance, integer, mapping, optional, real
-from ciphermill._hetero.calibration import calibrate
+from ciphermill._hetero.calibration import calibrate, sigmoid
 from ciphermill._hetero.numbers import Floats
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.training import BACKENDS, SOLVERS, Setup, party, train_together
@@ -363,11 +363,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """The probabilities of both classes."""
-        z = self.decision_function(X)
-        # Of the sign that does not overflow.
-        small = np.exp(-np.abs(z))
-        likelier = 1.0 / (1.0 + small)
-        second = np.where(z >= 0, likelier, 1.0 - likelier)
+        second = sigmoid(self.decision_function(X))
         return np.column_stack([1.0 - second, second])
 
     def predict_log_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -22,7 +22,7 @@ def calibrate(scores: Floats, labels: Floats) -> tuple[float, float]:
     a, b = 0.0, float(np.log((positive + 1.0) / (negative + 1.0)))
     loss = _loss(z, targets, a, b)
     for _ in range(STEPS):
-        p = _sigmoid(a * z + b)
+        p = sigmoid(a * z + b)
         slope = np.array([np.sum((p - targets) * z), np.sum(p - targets)])
         weight = p * (1.0 - p)
         cross = np.sum(weight * z)
@@ -41,7 +41,8 @@ def calibrate(scores: Floats, labels: Floats) -> tuple[float, float]:
     return a / scale, b
 
 
-def _sigmoid(x: Floats) -> Floats:
+def sigmoid(x: Floats) -> Floats:
+    """σ(x), without overflow."""
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1.0 / (1.0 + small), small / (1.0 + small))
 

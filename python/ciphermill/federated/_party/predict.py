@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ciphermill._hetero.calibration import sigmoid
 from ciphermill._hetero.messages import Program, Send, Size, receive
 from ciphermill._hetero.numbers import Floats
 from ciphermill.errors import ParameterError, PeerError
@@ -169,9 +170,7 @@ def _write(out: Path, model: Model, table: Table, id: str | None, rows: Rows, sc
     assert model.classes is not None
     slope, offset = model.calibration
     scores = slope * scores + offset
-    small = np.exp(-np.abs(scores))
-    # Of the sign that does not overflow.
-    probabilities = np.where(scores >= 0, 1.0, small) / (1.0 + small)
+    probabilities = sigmoid(scores)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([id or "row", "score", "probability", "class"])
