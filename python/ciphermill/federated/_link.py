@@ -264,9 +264,9 @@ class Link:
         if not self._opened or (self._stream is not None and not self._stream.ended):
             return
         with self._usable():
-            self._drop()
+            self.drop()
             with suppress(Lost, TimeoutError):
-                self._open(_Wait(self.peer, "its hello", 2 * ATTEMPT, self._outbox))
+                self._open(self._wait("its hello", 2 * ATTEMPT))
 
     def flush(self, seconds: float | None = None) -> None:
         """Wait until the peer has all sent messages. Raises `PeerError` if it ends before, or at the deadline.
@@ -291,7 +291,7 @@ class Link:
             with self._changed:
                 self._outbox.end("")
                 self._changed.notify()
-            wait = _Wait(self.peer, "its goodbye", min(linger, self.deadline), self._outbox)
+            wait = self._wait("its goodbye", min(linger, self.deadline))
             with suppress(PeerError, WireError):
                 while not _ends(self._next(wait)):
                     pass
@@ -307,12 +307,19 @@ class Link:
             self._changed.notify()
         if self._writer is not None:
             self._writer.join(PARTING)
-        self._drop()
+        self.drop()
         self._failure = self._failure or PeerError(f"the link with {self.peer} is closed; make a new one")
 
     def drop(self) -> None:
         """Close the stream without a goodbye. The next call connects again, and both sides exchange hellos."""
-        self._drop()
+        with self._changed:
+            stream, self._stream = self._stream, None
+            self._changed.notify()
+        if stream is not None:
+            stream.close()
+        if self._writer is not None:
+            self._writer.join(PARTING)
+            self._writer = None
 
     def reset(self, epoch: int) -> None:
         """Begin an epoch: drop all messages and start again with number 0.
@@ -396,16 +403,6 @@ class Link:
                 stream.write(encode(goodbye(self.epoch, self.expected, str(error))))
         stream.close()
 
-    def _drop(self) -> None:
-        with self._changed:
-            stream, self._stream = self._stream, None
-            self._changed.notify()
-        if stream is not None:
-            stream.close()
-        if self._writer is not None:
-            self._writer.join(PARTING)
-            self._writer = None
-
     def _write(self, stream: Stream) -> None:
         """The writing thread of a stream. It ends with the stream, and after a goodbye."""
         parted = False
@@ -449,7 +446,7 @@ class Link:
         try:
             frame = decode(self._stream.read(self._turn(wait, TURN)), self.peer)
         except Lost as error:
-            self._drop()
+            self.drop()
             wait.pause(error, LONGEST_PAUSE if self.attend is None else TURN)
             return None
         except TimeoutError:
