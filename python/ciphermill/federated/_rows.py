@@ -14,7 +14,7 @@ from ciphermill._hetero.messages import Program, Send, Size, receive
 from ciphermill._hetero.numbers import Floats
 from ciphermill.errors import PeerError
 from ciphermill.federated import _align
-from ciphermill.federated._session import ARBITER, GUEST, HOST, Decision, Session
+from ciphermill.federated._session import ARBITER, GUEST, Decision, Session
 
 Rows = npt.NDArray[np.int64]
 
@@ -105,8 +105,7 @@ class Alignment:
         """This party's part of the intersection. Returns the common rows."""
         if session.role != GUEST:
             return (yield from _align.host(self._ids, session.guest))
-        hosts = [name for name in session.names if session.role_of(name) == HOST]
-        rows = yield from _align.guest(self._ids, hosts)
+        rows = yield from _align.guest(self._ids, session.hosts)
         if session.arbiter is not None:
             yield Send(session.arbiter, ROWS, len(rows).to_bytes(8, "little"))
         return rows

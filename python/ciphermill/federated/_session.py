@@ -130,6 +130,11 @@ class Session:
         return next(name for name, role in self._roles.items() if role == GUEST)
 
     @property
+    def hosts(self) -> list[str]:
+        """The names of the hosts that this party knows."""
+        return [name for name, role in self._roles.items() if role == HOST]
+
+    @property
     def arbiter(self) -> str | None:
         """The name of the arbiter, or `None`."""
         return next((name for name, role in self._roles.items() if role == ARBITER), None)
@@ -181,10 +186,10 @@ class Session:
                 return result
             if isinstance(request, Send):
                 self._seen(self.name, request.receiver, request.kind, request.payload)
-                self._link(request.receiver).send(request.kind, request.payload)
+                self._links[request.receiver].send(request.kind, request.payload)
                 answer = None
             else:
-                answer = self._link(request.sender).receive(request)
+                answer = self._links[request.sender].receive(request)
                 self._seen(request.sender, self.name, request.kind, answer)
 
     def _flush(self) -> None:
@@ -205,9 +210,6 @@ class Session:
             for link in self._links.values():
                 if link is not waiting:
                     link.check()
-
-    def _link(self, peer: str) -> Link:
-        return self._links[peer]
 
     def _seen(self, sender: str, receiver: str, kind: str, payload: bytes) -> None:
         if self.observe is not None:

@@ -132,7 +132,7 @@ class Part:
         session = self._session
         others = [name for name in session.names if name != session.name]
         if session.role == GUEST:
-            for host in hosts_of(session):
+            for host in session.hosts:
                 yield from receive(host, DONE, Size.exactly(0))
             for other in others:
                 yield Send(other, DONE, b"")
@@ -308,7 +308,7 @@ class Training(Part):
         session = self._session
         own = own_scores(columns.values, weights[: columns.values.shape[1]], weights[-1] if columns.intercept else 0.0)
         if session.role == GUEST:
-            return (yield from gathered(own, hosts_of(session)))
+            return (yield from gathered(own, session.hosts))
         return (yield from given(own, session.guest))
 
 
@@ -377,11 +377,6 @@ def blocks_of(decision: Decision, columns: dict[str, int]) -> dict[str, int]:
     return found
 
 
-def hosts_of(session: Session) -> list[str]:
-    """The hosts that this party knows."""
-    return [name for name in session.names if session.role_of(name) == HOST]
-
-
 def own_scores(values: Floats, weights: Floats, intercept: float) -> Floats:
     """A party's part of the scores."""
     return np.asarray(values @ weights + intercept)
@@ -394,7 +389,7 @@ def scores(session: Session, own: Floats, purpose: str, release: bool = True) ->
     then raises `PeerError`, and the network remains usable.
     """
     shared: dict[str, Any] = {"rows": len(own), "purpose": purpose}
-    hosts = hosts_of(session)
+    hosts = session.hosts
     silent: list[str] = []
 
     def part(decision: Decision) -> Program[Floats]:

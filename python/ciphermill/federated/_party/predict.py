@@ -24,7 +24,7 @@ from ciphermill.federated._party.run import connect, load_tls, meeting
 from ciphermill.federated._rows import PSI, Alignment, Columns, Rows, common_rows, ids_digest, received_count
 from ciphermill.federated._session import ARBITER, GUEST, HOST, Decision, Session, Task
 from ciphermill.federated._tls import TLS
-from ciphermill.federated._training import columns_of, gathered, given, hosts_of
+from ciphermill.federated._training import columns_of, gathered, given
 
 #: The message of a host before its scores: whether it releases them.
 RELEASE, YES, NO = "release", b"\1", b"\0"
@@ -129,7 +129,7 @@ class Prediction:
 
     def _gathered(self, total: Floats) -> Program[Floats]:
         self._silent = []
-        for host in hosts_of(self._session):
+        for host in self._session.hosts:
             released = yield from receive(host, RELEASE, Size.exactly(1))
             if released == YES:
                 total = yield from gathered(total, [host])
