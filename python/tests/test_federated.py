@@ -611,7 +611,7 @@ def test_states_in_memory_are_copies() -> None:
     store.save(state)
     state.state.vectors["weights"][:] = 9
     assert store.load()[3].state.vectors["weights"].tolist() == [0, 1, 2, 3]
-    store.keep(None)
+    store.keep(-1)
     assert store.load() == {}
 
 

@@ -81,8 +81,8 @@ class Store(Protocol):
         """Keep a state, and forget those before the last two. Raises `StateError` if there is no room."""
         ...
 
-    def keep(self, iteration: int | None) -> None:
-        """Forget the states after an iteration, or all for `None`: a new epoch begins there."""
+    def keep(self, iteration: int) -> None:
+        """Forget the states after an iteration, or all for -1: a new epoch begins there."""
         ...
 
     def load(self) -> dict[int, Saved]:
@@ -112,9 +112,9 @@ class Memory:
         for iteration in sorted(self._saved)[:-KEPT]:
             del self._saved[iteration]
 
-    def keep(self, iteration: int | None) -> None:
+    def keep(self, iteration: int) -> None:
         for other in list(self._saved):
-            if iteration is None or other > iteration:
+            if other > iteration:
                 del self._saved[other]
 
     def load(self) -> dict[int, Saved]:
@@ -171,10 +171,10 @@ class Directory:
         for iteration in self._iterations()[:-KEPT]:
             self._remove(iteration)
 
-    def keep(self, iteration: int | None) -> None:
-        """Remove the states after an iteration, or all for `None`: a new epoch begins there."""
+    def keep(self, iteration: int) -> None:
+        """Remove the states after an iteration, or all for -1: a new epoch begins there."""
         for other in self._iterations():
-            if iteration is None or other > iteration:
+            if other > iteration:
                 self._remove(other)
 
     def load(self) -> dict[int, Saved]:

@@ -251,12 +251,8 @@ class Training(Part):
         columns = yield from self._common_columns(decision)
         own = self._prepared(decision, columns)
         self._enter(TRAINING)
-        state = None
-        if decision.iteration == START:
-            self._store.keep(None)
-        else:
-            self._store.keep(decision.iteration)
-            state = self._store.load()[decision.iteration].state
+        self._store.keep(decision.iteration)
+        state = None if decision.iteration == START else self._store.load()[decision.iteration].state
         weights = yield from own.solve(state, self._checkpoint)
         if self._options.calibrate:
             self._enter(SCORING)
