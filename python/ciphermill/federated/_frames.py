@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 
 from ciphermill._checks import integer
 from ciphermill.errors import ParameterError, WireError
+from ciphermill.federated._text import printable
 
 MAGIC = b"CMFP"
 VERSION = 1
@@ -108,8 +109,7 @@ def part(epoch: int, expected: int, number: int, kind: str, payload: bytes, offs
 
 def goodbye(epoch: int, expected: int, reason: str) -> Frame:
     """A goodbye. Characters that cannot be printed become "?", and the reason is cut to 1 KiB."""
-    text = "".join(letter if letter.isprintable() else "?" for letter in reason)
-    chunk = text.encode(errors="replace")[: MAX_CHUNK[FrameType.GOODBYE]]
+    chunk = printable(reason).encode(errors="replace")[: MAX_CHUNK[FrameType.GOODBYE]]
     return Frame(FrameType.GOODBYE, epoch, expected, chunk=chunk.decode(errors="ignore").encode())
 
 

@@ -19,6 +19,7 @@ from ciphermill._hetero.messages import Observer, Program, Send
 from ciphermill.errors import PeerError
 from ciphermill.federated._frames import Frame
 from ciphermill.federated._link import Link, Lost, NewEpoch, Stream, read_hello, send_hello
+from ciphermill.federated._text import shortened
 
 T = TypeVar("T")
 
@@ -424,8 +425,7 @@ def _any(hellos: list[Hello]) -> bool:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return shortened(repr(value))
 
 
 def _parse(frame: Frame, peer: str) -> Hello:

@@ -15,6 +15,7 @@ from ciphermill.federated._link import MAX_DEADLINE
 from ciphermill.federated._network import DEADLINE, MAX_HOSTS, Peer, Role
 from ciphermill.federated._ray import MOST_ACTORS, MOST_THREADS
 from ciphermill.federated._session import ARBITER, GUEST, HOST
+from ciphermill.federated._text import printable, shortened
 from ciphermill.federated._tls import MAX_NAME, NAME, Address, parse_address
 
 T = TypeVar("T")
@@ -441,5 +442,4 @@ def _ray(document: _Section, role: str, training: Terms) -> Ray | None:
 def _shown(value: object) -> str:
     """A value as in the file, shortened."""
     text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else repr(value)
-    text = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return shortened(printable(text))

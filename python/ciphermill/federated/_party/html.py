@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ciphermill.federated._party.progress import size
+from ciphermill.federated._text import printable
 
 #: The size of a picture, and the room for its axes, in units of SVG.
 WIDTH, HEIGHT = 480, 240
@@ -72,8 +73,7 @@ def page(document: Mapping[str, Any]) -> str:
 
 def _text(value: object) -> str:
     """A value as text of HTML. Characters that cannot be printed become question marks."""
-    shown = "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in str(value))
-    return html.escape(shown)
+    return html.escape("\n".join(map(printable, str(value).split("\n"))))
 
 
 def _section(title: str, content: str) -> str:
