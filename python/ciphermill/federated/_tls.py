@@ -20,19 +20,17 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, NoReturn, TypeVar
+from typing import NamedTuple, NoReturn
 
 from ciphermill._checks import one_of
 from ciphermill.errors import ParameterError, PeerError, SecretError
 from ciphermill.federated._link import Lost
 from ciphermill.federated._x509 import read_certificate
-
-T = TypeVar("T")
 
 #: The most bytes of a file of certificates or of a key.
 MAX_FILE = 1 << 20
@@ -50,15 +48,15 @@ KEYS = ("P-256", "P-384", "RSA")
 MIN_RSA_BITS = 2048
 
 #: `SSLCertVerificationError.verify_code` (OpenSSL, x509_vfy.h): the cause, and the remedy.
-NOT_YET_VALID, EXPIRED, NAME_MISMATCH = 9, 10, 62
+NOT_YET_VALID, EXPIRED, NAME_MISMATCH, SHORT_KEY = 9, 10, 62, 66
+UNKNOWN_AUTHORITY = (18, 19, 20, 21)
 VERIFICATION = {
     NOT_YET_VALID: ("is not yet valid", "check the clocks of both sides"),
     EXPIRED: ("expired", "renew it"),
-    18: ("is not signed by an authority of this side", "use the certificate of its authority"),
-    19: ("is not signed by an authority of this side", "use the certificate of its authority"),
-    20: ("is not signed by an authority of this side", "use the certificate of its authority"),
-    21: ("is not signed by an authority of this side", "use the certificate of its authority"),
-    66: ("has a key that is too short", "use a P-256 key"),
+    **dict.fromkeys(
+        UNKNOWN_AUTHORITY, ("is not signed by an authority of this side", "use the certificate of its authority")
+    ),
+    SHORT_KEY: ("has a key that is too short", "use a P-256 key"),
 }
 
 #: `SSLError.reason` of the alerts by which a server refuses the certificate of this side.
@@ -325,24 +323,17 @@ def _pin(text: object) -> str:
 
 
 def _read(path: str | os.PathLike[str], what: str) -> bytes:
-    def read() -> bytes:
-        with Path(path).open("rb") as file:
-            return file.read(MAX_FILE + 1)
-
-    data = _file(read, path, what)
-    if len(data) > MAX_FILE:
-        raise ParameterError(f"the file of the {what}, {path}, has more than {MAX_FILE} bytes; use a file in PEM")
-    return data
-
-
-def _file(read: Callable[[], T], path: str | os.PathLike[str], what: str) -> T:
     try:
-        return read()
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_FILE + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ParameterError(
             f"the file of the {what}, {path}, cannot be read: {reason}; use a readable file"
         ) from error
+    if len(data) > MAX_FILE:
+        raise ParameterError(f"the file of the {what}, {path}, has more than {MAX_FILE} bytes; use a file in PEM")
+    return data
 
 
 def _check_certificate(pem: bytes, path: str | os.PathLike[str]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-SEQUENCE, INTEGER, BIT_STRING, OBJECT, UTC_TIME, GENERALIZED_TIME, VERSION = 0x30, 0x02, 0x03, 0x06, 0x17, 0x18, 0xA0
+SEQUENCE, UTC_TIME, GENERALIZED_TIME, VERSION = 0x30, 0x17, 0x18, 0xA0
 
 #: Object identifiers of key kinds, and of the curves of elliptic keys (RFC 3279, RFC 5480, RFC 8410).
 RSA = bytes.fromhex("2a864886f70d010101")
