@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -184,10 +183,7 @@ class PaillierMatrixHolder:
 
     def _vector(self, data: bytes) -> paillier.EncryptedVector:
         vector = paillier.EncryptedVector.from_bytes(self._public, data)
-        _require_length(vector, self._terms.samples, "the encrypted vector")
+        samples = self._terms.samples
+        if vector.shape != (samples,):
+            raise WireError(f"the encrypted vector has the shape {vector.shape}; use ({samples},)")
         return vector
-
-
-def _require_length(vector: Any, length: int, what: str) -> None:
-    if vector.shape != (length,):
-        raise WireError(f"{what} has the shape {vector.shape}; use ({length},)")
