@@ -30,7 +30,7 @@ from ciphermill.federated._fit import fit
 from ciphermill.federated._frames import Frame, FrameType
 from ciphermill.federated._session import Task, _parse
 from ciphermill.federated._state import Directory, Memory, Saved
-from ciphermill.federated._training import Options, arbitrate
+from ciphermill.federated._training import Arbitration, Options
 from ciphermill.linear_model import HeteroLogisticRegression
 
 COLUMNS = {"bank": slice(0, 10), "shop": slice(10, 30)}
@@ -186,7 +186,7 @@ def part(
     X, y = breast_cancer(rows)
     agreed = options(rows, **changes)
     if made.roles[name] == "arbiter":
-        return lambda: arbitrate(made.networks[name].session, Options(**agreed))
+        return lambda: Arbitration(made.networks[name].session, Options(**agreed), Memory()).run()
     guest = name == "bank"
     labels = np.where(y == 1, 1.0, -1.0) if guest else None
     values = np.asfortranarray(X[:, columns[name]])

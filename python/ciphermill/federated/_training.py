@@ -19,7 +19,7 @@ from ciphermill._hetero.workers import Workers
 from ciphermill.errors import PeerError
 from ciphermill.federated._rows import NONE, Alignment, Columns, Rows, common_rows, received_count
 from ciphermill.federated._session import ARBITER, GUEST, HOST, START, Decision, Session, Task
-from ciphermill.federated._state import FINISHED, RUNNING, STORED, Memory, Saved, Start, Store
+from ciphermill.federated._state import FINISHED, RUNNING, STORED, Saved, Start, Store
 
 #: Sees a part when its phase changes, and after each iteration.
 Progress = Callable[["Part"], None]
@@ -332,11 +332,6 @@ class Arbitration(Part):
 
     def _limit(self, setup: Setup) -> int:
         return setup.answers
-
-
-def arbitrate(session: Session, options: Options) -> Report:
-    """The arbiter's part of a training."""
-    return Arbitration(session, options, Memory()).run()
 
 
 def columns_of(decision: Decision, session: Session) -> dict[str, int]:
