@@ -18,7 +18,16 @@ from ciphermill._checks import instance, integer, mapping, optional, real
 from ciphermill._hetero.calibration import calibrate, sigmoid
 from ciphermill._hetero.numbers import Floats
 from ciphermill._hetero.report import Report
-from ciphermill._hetero.training import BACKENDS, SOLVERS, Setup, party, train_together
+from ciphermill._hetero.training import (
+    BACKENDS,
+    MAX_BATCH,
+    MAX_ITERATIONS,
+    MAX_SEED,
+    SOLVERS,
+    Setup,
+    party,
+    train_together,
+)
 from ciphermill._hetero.workers import Workers
 from ciphermill.errors import DtypeError, ParameterError
 
@@ -34,14 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HeteroLogisticRegression"]
 
-#: The most iterations of a training.
-MAX_ITERATIONS = 2**20
-
 #: The most parties with columns.
 MAX_PARTIES = 16
-
-#: The most rows of a batch.
-MAX_SAMPLES = 2**31
 
 #: The name of the arbiter in reports of one process.
 ARBITER = "arbiter"
@@ -291,8 +294,8 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
             "max_iter": max_iter,
             "solver": self.solver,
             "learning_rate": learning_rate,
-            "batch_size": optional(self.batch_size, "batch_size", 1, MAX_SAMPLES),
-            "seed": integer(self.random_state or 0, "random_state", 0, 2**63 - 1),
+            "batch_size": optional(self.batch_size, "batch_size", 1, MAX_BATCH),
+            "seed": integer(self.random_state or 0, "random_state", 0, MAX_SEED),
             "allow_label_leak": bool(self.allow_label_leak),
         }
 

@@ -36,6 +36,9 @@ BACKENDS = ("plain", *SCHEMES)
 #: The solvers: conjugate gradients, and rules of descent.
 SOLVERS = ("cg", *KINDS)
 
+#: The greatest number of iterations, the most rows of a batch, and the greatest seed.
+MAX_ITERATIONS, MAX_BATCH, MAX_SEED = 2**20, 2**31, 2**63 - 1
+
 #: A party with fewer samples than this many times its features may solve for the labels; a heuristic.
 SAMPLES_PER_FEATURE = 16
 

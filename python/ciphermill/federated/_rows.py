@@ -21,8 +21,8 @@ Rows = npt.NDArray[np.int64]
 #: The ways to put rows into one order: they are, or private set intersection finds them.
 NONE, PSI = "none", "psi"
 
-#: The most rows of a party.
-MAX_ROWS = 2**31
+#: The most rows and columns of a party.
+MAX_ROWS, MAX_FEATURES = 2**31, 2**20
 
 #: The guest's message to the arbiter with the number of common rows: 8 bytes, little-endian.
 ROWS = "rows count"

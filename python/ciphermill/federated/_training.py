@@ -17,7 +17,7 @@ from ciphermill._hetero.tiles import MOST_BLOCKS, least_blocks
 from ciphermill._hetero.training import Setup, arbiters_part, party, solver
 from ciphermill._hetero.workers import Workers
 from ciphermill.errors import PeerError
-from ciphermill.federated._rows import NONE, Alignment, Columns, Rows, common_rows, received_count
+from ciphermill.federated._rows import MAX_FEATURES, NONE, Alignment, Columns, Rows, common_rows, received_count
 from ciphermill.federated._session import ARBITER, GUEST, HOST, START, Decision, Session, Task
 from ciphermill.federated._state import FINISHED, RUNNING, STORED, Saved, Start, Store
 
@@ -350,8 +350,8 @@ def columns_of(decision: Decision, session: Session) -> dict[str, int]:
         if session.role_of(name) == ARBITER:
             continue
         features = decision.facts.get(name, {}).get("features")
-        if type(features) is not int or not 0 <= features <= 1 << 20:
-            raise PeerError(f"{name} has {features!r} columns; use 0 to {1 << 20}")
+        if type(features) is not int or not 0 <= features <= MAX_FEATURES:
+            raise PeerError(f"{name} has {features!r} columns; use 0 to {MAX_FEATURES}")
         columns[name] = features
     return columns
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ciphermill._hetero.tiles import MOST_BLOCKS
-from ciphermill._hetero.training import SCHEMES, SOLVERS
+from ciphermill._hetero.training import MAX_BATCH, MAX_ITERATIONS, MAX_SEED, SCHEMES, SOLVERS
 from ciphermill.errors import ParameterError
 from ciphermill.federated._link import MAX_DEADLINE
 from ciphermill.federated._network import DEADLINE, MAX_HOSTS, Peer, Role
 from ciphermill.federated._ray import MOST_ACTORS, MOST_THREADS
+from ciphermill.federated._rows import MAX_FEATURES
 from ciphermill.federated._session import ARBITER, GUEST, HOST
 from ciphermill.federated._text import printable, shortened
 from ciphermill.federated._tls import MAX_NAME, NAME, Address, parse_address
@@ -29,11 +30,8 @@ FORMATS = (".csv", ".parquet", ".npy", ".npz")
 #: The most bytes of a data file and of its numbers in memory, by default.
 MAX_BYTES = 1 << 32
 
-#: The greatest limit of bytes, of iterations, of rows of a batch, of restarts, and the greatest seed.
-MOST_BYTES, MOST_ITERATIONS, MOST_BATCH, MOST_RESTARTS, MOST_SEED = 1 << 50, 1 << 20, 1 << 31, 1000, (1 << 63) - 1
-
-#: The most columns of a party.
-MAX_FEATURES = 1 << 20
+#: The greatest limit of bytes, and of restarts.
+MOST_BYTES, MOST_RESTARTS = 1 << 50, 1000
 
 _REQUIRED: Any = object()
 
@@ -409,11 +407,11 @@ def _terms(section: _Section) -> Terms:
         backend=section.choice("backend", tuple(SCHEMES), "bfv"),
         C=section.real("C", 1e12, 1.0),
         tol=section.real("tol", 1.0, 1e-6),
-        max_iter=section.integer("max_iter", 1, MOST_ITERATIONS, 200),
+        max_iter=section.integer("max_iter", 1, MAX_ITERATIONS, 200),
         solver=solver,
         learning_rate=section.real("learning_rate", 1e6, None),
-        batch_size=section.integer("batch_size", 1, MOST_BATCH, None),
-        seed=section.integer("seed", 0, MOST_SEED, 0),
+        batch_size=section.integer("batch_size", 1, MAX_BATCH, None),
+        seed=section.integer("seed", 0, MAX_SEED, 0),
         restarts=section.integer("restarts", 0, MOST_RESTARTS, 8),
         calibrate=section.flag("calibrate", False),
         allow_label_leak=section.flag("allow_label_leak", False),
