@@ -56,6 +56,13 @@ def _require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise ParameterError(f'{name}={value!r} is not supported; use {use} or "{choices[-1]}"')
 
 
+def _positive(value: object, name: str) -> float:
+    number = real(value, name)
+    if not number > 0:
+        raise ParameterError(f"{name}={number} is not supported; use a number above 0")
+    return number
+
+
 class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
     """Logistic regression over the columns of two parties, one of which has the labels.
 
@@ -216,7 +223,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         self.intercept_ = weights[guest][len(indices[0]) :].copy() if intercept else np.zeros(1)
         self._finish(report)
         if self.calibrate:
-            self._calibrate(data @ self.coef_[0] + self.intercept_[0], labels)
+            self._calibrate(self._own_scores(data), labels)
         return self
 
     def _fit_with_peers(self, X: npt.ArrayLike, y: npt.ArrayLike | None, ids: npt.ArrayLike | None) -> Self:
@@ -285,31 +292,20 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
 
     def _options(self, samples: int) -> dict[str, Any]:
         """The options of the training as numbers of Python, whose arithmetic does not overflow."""
-        C, tol, max_iter, learning_rate = self._parameters()
+        _require_choice("backend", self.backend, BACKENDS)
+        _require_choice("solver", self.solver, SOLVERS)
         return {
             "backend": self.backend,
             "samples": samples,
-            "C": C,
-            "tol": tol,
-            "max_iter": max_iter,
+            "C": _positive(self.C, "C"),
+            "tol": _positive(self.tol, "tol"),
+            "max_iter": integer(self.max_iter, "max_iter", 1, MAX_ITERATIONS),
             "solver": self.solver,
-            "learning_rate": learning_rate,
+            "learning_rate": None if self.learning_rate is None else _positive(self.learning_rate, "learning_rate"),
             "batch_size": optional(self.batch_size, "batch_size", 1, MAX_BATCH),
             "seed": integer(self.random_state or 0, "random_state", 0, MAX_SEED),
             "allow_label_leak": bool(self.allow_label_leak),
         }
-
-    def _parameters(self) -> tuple[float, float, int, float | None]:
-        """C, tol, max_iter and learning_rate as numbers of Python, whose arithmetic does not overflow."""
-        C, tol = real(self.C, "C"), real(self.tol, "tol")
-        rate = None if self.learning_rate is None else real(self.learning_rate, "learning_rate")
-        for name, value in (("C", C), ("tol", tol), ("learning_rate", 1.0 if rate is None else rate)):
-            if not value > 0:
-                raise ParameterError(f"{name}={value} is not supported; use a number above 0")
-        max_iter = integer(self.max_iter, "max_iter", 1, MAX_ITERATIONS)
-        _require_choice("backend", self.backend, BACKENDS)
-        _require_choice("solver", self.solver, SOLVERS)
-        return C, tol, max_iter, rate
 
     def _parties(self, features: int) -> tuple[list[str], list[npt.NDArray[np.int64]]]:
         """The names of the parties and the columns of each."""
@@ -344,20 +340,23 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         data: Floats = validate_data(self, X, dtype=np.float64, reset=False)
         if self.peer is None:
-            scores = data @ self.coef_[0] + self.intercept_[0]
+            scores = self._own_scores(data)
         else:
             scores = self._joint_scores(data, "prediction")
         slope, offset = self.calibration_
         return np.asarray(slope * scores + offset)
+
+    def _own_scores(self, data: Floats) -> Floats:
+        """The scores in one process. With `peer`, this party's part of them."""
+        return np.asarray(data @ self.coef_[0] + self.intercept_[0])
 
     def _joint_scores(self, data: Floats, purpose: str) -> Floats:
         from ciphermill.federated import Network
         from ciphermill.federated._fit import joint_scores
 
         network = instance(self.peer, Network, "peer")
-        own = data @ self.coef_[0] + self.intercept_[0]
         rows = None if self.allow_training_scores else self._training_rows
-        return joint_scores(network, data, own, purpose, rows)
+        return joint_scores(network, data, self._own_scores(data), purpose, rows)
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """The likelier class of each sample."""
