@@ -436,20 +436,20 @@ def _parse(frame: Frame, peer: str) -> Hello:
             raise PeerError(f"{peer} speaks version {_shown(body['protocol'])} of the protocol; use {PROTOCOL}")
         decision = body.get("decision")
         parsed = Hello(
-            name=_of(body["name"], str),
-            role=_of(body["role"], str),
-            task=_of(body["task"], str),
-            session=_of(body["session"], str),
+            name=of_type(body["name"], str),
+            role=of_type(body["role"], str),
+            task=of_type(body["task"], str),
+            session=of_type(body["session"], str),
             epoch=frame.epoch,
             expected=frame.expected,
-            live=_of(body["live"], bool),
-            restart=_of(body["restart"], int),
-            iterations=tuple(_of(iteration, int) for iteration in _of(body["iterations"], list)),
-            shared=_of(body["shared"], dict),
-            own=_of(body["own"], dict),
+            live=of_type(body["live"], bool),
+            restart=of_type(body["restart"], int),
+            iterations=tuple(of_type(iteration, int) for iteration in of_type(body["iterations"], list)),
+            shared=of_type(body["shared"], dict),
+            own=of_type(body["own"], dict),
             decision=None if decision is None else _decision(decision),
         )
-        announced = bytes.fromhex(_of(body["digest"], str))
+        announced = bytes.fromhex(of_type(body["digest"], str))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PeerError(f"the hello of {peer} is malformed: {type(error).__name__}") from error
     if parsed.name != peer:
@@ -460,17 +460,18 @@ def _parse(frame: Frame, peer: str) -> Hello:
 
 
 def _decision(body: dict[str, Any]) -> Decision:
-    facts = _of(body["facts"], dict)
+    facts = of_type(body["facts"], dict)
     return Decision(
-        session=_of(body["session"], str),
-        epoch=_of(body["epoch"], int),
-        restart=_of(body["restart"], int),
-        iteration=_of(body["iteration"], int),
-        facts={_of(name, str): _of(own, dict) for name, own in facts.items()},
+        session=of_type(body["session"], str),
+        epoch=of_type(body["epoch"], int),
+        restart=of_type(body["restart"], int),
+        iteration=of_type(body["iteration"], int),
+        facts={of_type(name, str): of_type(own, dict) for name, own in facts.items()},
     )
 
 
-def _of(value: Any, kind: type[T]) -> T:
+def of_type(value: Any, kind: type[T]) -> T:
+    """A value of JSON. Raises `TypeError` for one of another type; a boolean is not an integer."""
     if type(value) is not kind:
-        raise TypeError(f"{value!r} is not of type {kind.__name__}")
+        raise TypeError(f"a value is not of type {kind.__name__}")
     return value

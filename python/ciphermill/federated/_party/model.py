@@ -13,7 +13,7 @@ import numpy as np
 from ciphermill._hetero.numbers import Floats
 from ciphermill.errors import ParameterError, StateError
 from ciphermill.federated._party.data import Label, Scaling
-from ciphermill.federated._session import GUEST
+from ciphermill.federated._session import GUEST, of_type
 from ciphermill.federated._state import write_private
 from ciphermill.federated._training import own_scores
 
@@ -94,27 +94,27 @@ def load(directory: Path) -> Model:
 def _parse(facts: dict[str, Any]) -> Model:
     if facts["format"] != FORMAT:
         raise ValueError(f"the format is {facts['format']!r}")
-    features = [_of(name, str) for name in _of(facts["features"], list)]
+    features = [of_type(name, str) for name in of_type(facts["features"], list)]
     scaling = facts["standardise"]
     classes = facts["classes"]
     slope, offset = _reals(facts["calibration"], 2).tolist()
     return Model(
-        party=_of(facts["party"], str),
-        role=_of(facts["role"], str),
-        training=_of(facts["training"], str),
+        party=of_type(facts["party"], str),
+        role=of_type(facts["role"], str),
+        training=of_type(facts["training"], str),
         features=tuple(features),
         weights=_reals(facts["weights"], len(features)),
         intercept=float(_reals([facts["intercept"]], 1)[0]),
         scaling=scaling and Scaling(*(_reals(scaling[key], len(features)) for key in ("mean", "scale"))),
         classes=_classes(classes) if facts["role"] == GUEST else None,
         calibration=(slope, offset),
-        configuration=_of(facts["configuration"], dict),
+        configuration=of_type(facts["configuration"], dict),
     )
 
 
 def _reals(values: Any, count: int) -> Floats:
     """Finite numbers."""
-    if len(_of(values, list)) != count or not all(
+    if len(of_type(values, list)) != count or not all(
         type(value) in (int, float) and math.isfinite(value) for value in values
     ):
         raise ValueError(f"a list is not one of {count} finite numbers")
@@ -127,9 +127,3 @@ def _classes(values: Any) -> tuple[Label, Label]:
         if type(value) not in (str, int, float, bool):
             raise ValueError("a class is not a text or a number")
     return first, second
-
-
-def _of(value: Any, kind: type) -> Any:
-    if type(value) is not kind:
-        raise TypeError(f"a value is not of type {kind.__name__}")
-    return value
