@@ -11,7 +11,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -245,7 +245,6 @@ class Session:
     def _decide(self) -> None:
         task = self._running()
         hellos = list(self._hellos.values())
-        resumed = bool(task.session)
         session = task.session or secrets.token_hex(16)
         for other in hellos:
             # Without an iteration there is nothing to lose.
@@ -262,7 +261,8 @@ class Session:
             raise PeerError(
                 "the parties have no state in common; delete the states of all parties to start from the beginning"
             )
-        restart = max([task.restart, *(other.restart for other in hellos)]) + 1 if resumed or _any(hellos) else 0
+        resumed = task.session or any(other.session for other in hellos)
+        restart = max([task.restart, *(other.restart for other in hellos)]) + 1 if resumed else 0
         if restart > task.restarts:
             raise PeerError(f"the training was restarted {restart} times; use at most {task.restarts} restarts")
         epoch = max([link.epoch for link in self._links.values()] + [other.epoch for other in hellos]) + 1
@@ -387,13 +387,7 @@ class Session:
             "own": task.own,
         }
         if self.role == GUEST and decision is not None and not self._live:
-            body["decision"] = {
-                "session": decision.session,
-                "epoch": decision.epoch,
-                "restart": decision.restart,
-                "iteration": decision.iteration,
-                "facts": decision.facts,
-            }
+            body["decision"] = asdict(decision)
         return json.dumps(body, sort_keys=True).encode()
 
     def _compare(self, other: Hello) -> None:
@@ -418,10 +412,6 @@ def digest(facts: Mapping[str, Any]) -> bytes:
 def _startable(iterations: tuple[int, ...]) -> set[int]:
     """The iterations from which a party can start. Before the second one, the start itself."""
     return set(iterations) | ({START} if max(iterations, default=START) <= 0 else set())
-
-
-def _any(hellos: list[Hello]) -> bool:
-    return any(other.session for other in hellos)
 
 
 def _shown(value: object) -> str:
