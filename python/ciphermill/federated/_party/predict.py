@@ -72,17 +72,17 @@ def _training_rows(configuration: Configuration, data: Data, model: Model) -> se
 class Prediction:
     """One party's part of a prediction."""
 
-    def __init__(self, session: Session, configuration: Configuration, given: Input) -> None:
+    def __init__(self, session: Session, configuration: Configuration, ready: Input) -> None:
         self._session = session
-        self._input = given
+        self._input = ready
         self._data: Columns | Alignment | None = None
         self._known, self._released = 0, True
         self._silent: list[str] = []
         #: The scored rows in their order.
         self.rows: Rows = np.zeros(0, np.int64)
         own: dict[str, Any] = {}
-        if given.table is not None and given.model is not None and configuration.data is not None:
-            table, psi = given.table, configuration.data.align == PSI
+        if ready.table is not None and ready.model is not None and configuration.data is not None:
+            table, psi = ready.table, configuration.data.align == PSI
             columns = Columns(table.values)
             self._data = Alignment(table.ids, columns) if psi and table.ids is not None else columns
             own = {
@@ -90,7 +90,7 @@ class Prediction:
                 "align": configuration.data.align,
                 "ids": "" if psi else ids_digest(table.ids),
                 "rows": 0 if psi else table.rows,
-                "training": given.model.training,
+                "training": ready.model.training,
             }
         self.task = Task("predict", shared={"guest": session.guest, "arbiter": session.arbiter}, own=own)
 
