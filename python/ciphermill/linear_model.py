@@ -1,8 +1,8 @@
 """Estimators in the manner of scikit-learn. They need the extra `sklearn`.
 
-`HeteroLogisticRegression` trains over the columns of two parties, one of which has the labels. Both run in one process. The
-back end "bfv" exchanges the messages of the protocol of two keys, encrypted, masked and flooded. The back end "plain", the
-default, computes the same integers without encryption. Attribute `report_` tells what each party learns.
+`HeteroLogisticRegression` trains over the columns of several parties, one of which has the labels. By default all parties run
+in one process. The back end "bfv" exchanges the messages of the protocol, encrypted, masked and flooded. The back end "plain",
+the default, computes the same integers without encryption. The attribute `report_` lists the facts that each party learns.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _positive(value: object, name: str) -> float:
 
 
 class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
-    """Logistic regression over the columns of two parties, one of which has the labels.
+    """Logistic regression over the columns of several parties, one of which has the labels.
 
     Parameters
     ----------
@@ -110,14 +110,15 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         With `peer`: a directory from which the training resumes after a restart of this party. By default the state is kept in
         memory: the training then survives cuts of the connection only.
     workers : ciphermill.federated.RayWorkers, optional
-        Processes that compute the products of "bfv" with the matrix of this party, in one process those of all parties. By
-        default the threads of this process compute them.
+        Processes that compute the products of "bfv" with the matrix of this party. In one process, they compute the products
+        of all parties. By default the threads of this process compute them.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features)
-        With `peer`, the weights of this party's columns. So is `intercept_` that of the guest.
+        With `peer`, the weights of this party's columns.
     intercept_ : array of shape (1,)
+        With `peer`, 0 at a host.
     classes_ : array of shape (2,)
     n_iter_ : array of shape (1,)
     calibration_ : tuple of two floats
@@ -331,7 +332,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         return list(columns), indices
 
     def decision_function(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """The scores; above 0 the second class is the likelier one.
+        """The scores; above 0 the second class is likelier.
 
         With `peer`, all parties call it at the same time with their columns of the same rows. The hosts send their parts of the
         scores, and the guest learns them; a host returns its part. Rows of the training are refused unless the party has set

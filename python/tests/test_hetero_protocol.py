@@ -390,7 +390,7 @@ def test_another_message_than_expected_is_refused() -> None:
 
     with pytest.raises(cm.PeerError, match='sent "half"; the protocol expects "keys"'):
         run_together({"shop": quiet(), "bank": waits()})
-    with pytest.raises(cm.PeerError, match="which nobody sends"):
+    with pytest.raises(cm.PeerError, match="which no party sends"):
         run_together({"bank": waits()})
 
 

@@ -2,10 +2,10 @@
 
 The arbiter holds the only key. Every party encrypts its part of d under the public key. The guest adds the parts and sends the
 sum ⟦d⟧ to the hosts. Each party multiplies its matrix and masks the product; the arbiter decrypts it and returns the residues
-to the party alone, which removes its mask.
+to this party alone. The party removes its mask.
 
 The guest adds its part as a fresh encryption. Added in clear, it would be the difference of two ciphertexts that a host has
-seen. The arbiter sees residues only, unlike that of FATE, which sees the gradients. It must collude with no party.
+seen. The arbiter sees residues only. The arbiter of FATE sees the gradients. The arbiter must collude with no party.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REKEY, PRODUCT, END = b"k", b"p", b"e"
 
 
 class WithArbiter:
-    """The part of the guest or of a host. The first of `names` is the guest. `terms` are those of the own matrix; `workers` compute
+    """The part of the guest or of a host. The first of `names` is the guest. `terms` belong to the own matrix. `workers` compute
     the products with it, by default in this process."""
 
     def __init__(
@@ -82,10 +82,10 @@ class WithArbiter:
 
 
 def arbitrate(features: dict[str, int], terms: Mapping[str, Terms], most: int, report: Report) -> Program[None]:
-    """The part of the arbiter. `features` has the columns by party, the guest first, and `terms` those of each party's matrix;
-    `most` is the greatest number of products.
+    """The part of the arbiter.
 
-    Raises `PeerError` for another round, and for more products.
+    `features` has the number of columns of each party, the guest first. `terms` has the terms of each party's matrix. `most` is
+    the greatest number of products. Raises `PeerError` for an unknown round, and for more products.
     """
     guest = next(iter(features))
     owners = [name for name, count in features.items() if count]

@@ -1,7 +1,7 @@
 """Encrypted products by Paillier: the scheme of S. Hardy et al. (2017) and of FATE, as a baseline.
 
 Each entry of a vector is one ciphertext. The mask of an entry is uniform and longer than the entry, so that the decrypted
-sum tells nothing of the entry within a statistical distance.
+sum reveals nothing about the entry, within a statistical distance.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Shares = npt.NDArray[np.object_]
 
 
 class PaillierTerms:
-    """The sizes of a product with a matrix of `features` rows; the arguments are those of `BfvTerms`. There is one block.
+    """The sizes of a product with a matrix of `features` rows; `BfvTerms` has the same arguments. There is one block.
 
-    With an arbiter, `rows` are the columns of the party with the most, so that the masks of all parties have one length.
+    With an arbiter, `rows` is the greatest number of columns of a party. So the masks of all parties have one length.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class PaillierKeyHolder:
                 )
             values = self._secret.decrypt(product, exact=True)
             limit = 1 << (8 * terms.width)
-            # Modulo a power of two, so that no value is refused: a refusal would tell the other side about a decryption.
+            # Modulo a power of two, so that no value is refused: a refusal would show a fact about the decryption.
             return b"".join((int(value) % limit).to_bytes(terms.width, "little") for value in values)
 
 

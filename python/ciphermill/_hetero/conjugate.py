@@ -48,7 +48,7 @@ class ConjugateGradients(Solver):
             own = dot(vectors["direction"], image)
         curvature = yield from self.scalars.total("curvature", own)
         if not curvature > 0.0:
-            # Rounding has used up the tolerance that was asked for.
+            # Rounding allows no smaller gradient.
             state.stalled = True
             return
         with self.report.step("local"):

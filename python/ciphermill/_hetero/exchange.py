@@ -19,11 +19,11 @@ class Exchange(Protocol):
 
     @property
     def guarantees(self) -> dict[str, str]:
-        """By party: what hides its matrix."""
+        """The protection of each party's matrix, in words."""
         ...
 
     def rekey(self) -> Program[None]:
-        """Make new keys. Ciphertexts under the old ones are of no further use."""
+        """Make new keys. Ciphertexts under the old keys are useless."""
         ...
 
     def product(self, part: Integers, batch: int) -> Program[Integers]:

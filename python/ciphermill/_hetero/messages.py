@@ -75,7 +75,7 @@ Observer = Callable[[str, str, str, bytes], None]
 def run_together(programs: Mapping[str, Program[Any]], observe: Observer | None = None) -> dict[str, Any]:
     """Run the parts of all parties, by the name of the party. Returns their results.
 
-    Raises `PeerError` if a party waits for a message that nobody sends.
+    Raises `PeerError` if a party waits for a message that no party sends.
     """
     inboxes: dict[tuple[str, str], deque[tuple[str, bytes]]] = {}
     waiting: dict[str, Send | Receive] = {}
@@ -108,7 +108,7 @@ def run_together(programs: Mapping[str, Program[Any]], observe: Observer | None 
                 moved = True
             if not moved:
                 name, request = next(iter(waiting.items()))
-                raise PeerError(f"{name} waits for {request}, which nobody sends")
+                raise PeerError(f"{name} waits for {request}, which no party sends")
     finally:
         for program in programs.values():
             program.close()

@@ -40,7 +40,7 @@ class Party:
 
 
 class Preconditioner:
-    """The inverse of a party's block of the Hessian: the step of a party whose partners' columns do not count."""
+    """The inverse of a party's block of the Hessian. It ignores the columns of the other parties."""
 
     def __init__(self, party: Party) -> None:
         self._columns = party.columns
@@ -77,7 +77,7 @@ class Preconditioner:
         diagonal = np.where(diagonal > 0, diagonal, 1.0)
         if not np.isfinite(diagonal).all():
             return self._diagonal()
-        # A diagonal of ones, but for the square root of a power of two.
+        # Scaled by powers of two, so that the diagonal is between 1/4 and about 1.
         halves = -np.frexp(diagonal)[1] // 2
         np.fill_diagonal(hessian, diagonal + RIDGE * diagonal)
         inverted = inverse(np.ldexp(hessian, halves[:, None] + halves))

@@ -27,7 +27,7 @@ class Report(Costs):
     seconds: dict[str, float] = field(default_factory=dict)
     #: Bytes by sender, receiver and kind of message.
     bytes: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    #: By party: what masks and floods hide of its matrix.
+    #: The protection of each party's matrix by masks and floods, in words.
     guarantees: dict[str, str] = field(default_factory=dict)
     #: The relative norm of the gradient after each iteration.
     residuals: list[float] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Report(Costs):
 
     @property
     def equations(self) -> dict[str, tuple[int, int]]:
-        """By party: the equations in the entries of d that its gradients are, all products together, and the samples.
+        """By party: the number of equations in the entries of d that its gradients form, and the number of samples.
 
         A party with as many equations as samples can solve for d, and the first d holds the labels. This count is a heuristic,
         not a proof.

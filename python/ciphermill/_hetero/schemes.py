@@ -1,8 +1,8 @@
 """The seam of the schemes: the sides of an encrypted product, and the sizes of its messages.
 
 The vector is one entry for each sample, the matrix is the transposed columns of a party. The owner of the key encrypts and
-decrypts. The owner of the matrix multiplies and masks. What the owner of the key decrypts is uniform, or within a stated
-distance of it.
+decrypts. The owner of the matrix multiplies and masks. The decrypted values are uniform, or within a stated distance
+of uniform values.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class KeyHolder(Protocol):
         ...
 
     def residues(self, masked: bytes, features: int | None = None, blocks: int | None = None) -> bytes:
-        """The decrypted product with its mask, whatever it is: the result must not depend on its plausibility.
+        """The decrypted product with its mask. Implausible values count too: a refusal would show a fact about them.
 
-        `features` and `blocks` are those of the matrix, by default those of the terms. Raises `PeerError` for the own vector in
+        `features` and `blocks` describe the matrix. By default they are the values of the terms. Raises `PeerError` for the own vector in
         place of a product.
         """
         ...
@@ -52,7 +52,7 @@ class MatrixHolder(Protocol):
         ...
 
     def product(self, vector: bytes, part: Integers | None, batch: int) -> tuple[bytes, Any]:
-        """The masked product of a batch with the encrypted vector, to which `part` is added before, and the mask's share."""
+        """The masked product of a batch with the sum of the encrypted vector and `part`, and the mask's share."""
         ...
 
     def unmask(self, residues: bytes, share: Any) -> Integers:
@@ -61,7 +61,7 @@ class MatrixHolder(Protocol):
 
 
 class Terms(Protocol):
-    """The agreement on a product, which both sides make alike from public numbers."""
+    """The agreement on a product. Both sides derive it from public numbers."""
 
     #: Blocks of the matrix.
     blocks: int

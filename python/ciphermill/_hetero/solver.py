@@ -35,7 +35,7 @@ class State:
     products: int
     losses: list[float] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
-    #: Whether no step leads further.
+    #: Whether no further step is possible.
     stalled: bool = False
 
     @property

@@ -30,7 +30,7 @@ from ciphermill.errors import ParameterError, RangeError
 #: The schemes by back end.
 SCHEMES: dict[str, type[BfvTerms | PaillierTerms]] = {"bfv": BfvTerms, "paillier": PaillierTerms}
 
-#: The back ends: those of the schemes, and the one in clear.
+#: The back ends: one in clear, and one for each scheme.
 BACKENDS = ("plain", *SCHEMES)
 
 #: The solvers: conjugate gradients, and rules of descent.
@@ -51,13 +51,13 @@ class Setup:
     #: The name of the arbiter, or `None` for two keys.
     arbiter: str | None
     samples: int
-    #: Columns by party, the guest first. Those of the guest include the intercept.
+    #: The number of columns of each party, the guest first. The guest's number includes the intercept.
     features: dict[str, int]
     C: float
     tol: float
     max_iter: int
     solver: str = "cg"
-    #: Of the rules of descent; `None` for the default of the rule.
+    #: The rate of a rule of descent, or `None` for its default.
     learning_rate: float | None = None
     #: Rows of a mini-batch, or `None` for all.
     batch_size: int | None = None
@@ -164,8 +164,8 @@ def _exchange(setup: Setup, own: Party, report: Report, workers: Workers | None)
 
 
 def _terms(setup: Setup, name: str) -> Terms:
-    """The terms of the products with the matrix of a party. With an arbiter, the blocks of all parties have as many rows as the
-    greatest one."""
+    """The terms of the products with the matrix of a party. With an arbiter, the blocks of all parties have the rows of the
+    greatest block."""
     scheme, blocks = SCHEMES[setup.backend], setup.blocks_of(name)
     arguments = setup.features[name], setup.batches.size, setup.masked_products
     if setup.arbiter is None:

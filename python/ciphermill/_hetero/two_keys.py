@@ -1,7 +1,8 @@
 """The protocol of two parties with a key each, without an arbiter (section 2.3 of the CHAM paper, once in each direction).
 
 Each party encrypts its half of d under its own key. The other party adds its half, multiplies its matrix, masks and floods.
-The owner of the key decrypts the masked product and returns the residues, from which the mask is removed.
+The owner of the key decrypts the masked product and returns the residues. The owner of the matrix removes
+the mask.
 """
 
 from __future__ import annotations

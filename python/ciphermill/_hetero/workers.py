@@ -114,7 +114,7 @@ class Cell:
     batch: int
     block: int
     tile: int
-    #: The path of a file .npy with the data of the batch, a row for each sample; or a list of one handle, of the cell's array.
+    #: The path of a file .npy with the data of the batch, a row for each sample; or a list with the handle of the cell's array.
     source: str | list[Any]
 
     @property
@@ -136,15 +136,15 @@ class Keys:
 
     #: The key set.
     tag: str
-    #: A list of one handle, of the bytes.
+    #: A list with the handle of the bytes.
     source: list[Any]
 
 
 class CellServer:
     """A process that computes products of cells.
 
-    Prepared cells and keys are a cache. A call has all that is needed to make them again, so that the process may be replaced at
-    any time.
+    Prepared cells and keys are a cache. Each call carries the data to make them again, so that the process may be replaced at any
+    time.
     """
 
     def __init__(self, fetch: Fetch, threads: int) -> None:
