@@ -1,8 +1,8 @@
 """The seam of the schemes: the sides of an encrypted product, and the sizes of its messages.
 
 The vector is one entry for each sample, the matrix is the transposed columns of a party. The owner of the key encrypts and
-decrypts. The owner of the matrix multiplies and masks. The decrypted values are uniform, or within a stated distance
-of uniform values.
+decrypts. The owner of the matrix multiplies and masks. The decrypted values are uniform, or within a stated
+distance of uniform values.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class KeyHolder(Protocol):
     def residues(self, masked: bytes, features: int | None = None, blocks: int | None = None) -> bytes:
         """The decrypted product with its mask. Implausible values count too: a refusal would show a fact about them.
 
-        `features` and `blocks` describe the matrix. By default they are the values of the terms. Raises `PeerError` for the own vector in
-        place of a product.
+        `features` and `blocks` describe the matrix. By default they are the values of the terms. Raises `PeerError` for the own
+        vector in place of a product.
         """
         ...
 
