@@ -14,7 +14,7 @@ The guest has the labels. It connects to the host, and both fit one estimator, e
 exchange messages raise `PeerError` if a peer has another configuration, breaks the protocol, or sends nothing until the
 deadline.
 
-gRPC has threads of its own. Do not fork the process after the first connection; use spawn or forkserver.
+gRPC starts its own threads. Do not fork the process after the first connection; use spawn or forkserver.
 """
 
 try:

@@ -55,7 +55,7 @@ class Outbox:
         self.nbytes += len(payload)
 
     def received(self, expected: int, now: float) -> None:
-        """Note that messages below a number came: the peer gets an acknowledgement, alone or with a message."""
+        """Note that all messages below a number came. The peer gets an acknowledgement, alone or with a message."""
         self.expected = expected
         if self._due is None:
             self._due = now + ACKNOWLEDGEMENT_DELAY
@@ -120,7 +120,7 @@ class Outbox:
 
 @dataclass
 class _Message:
-    """A message of which some parts came."""
+    """A message that is not complete yet."""
 
     number: int
     kind: str
@@ -153,7 +153,7 @@ class Inbox:
 
     @property
     def position(self) -> tuple[int, int]:
-        """How far the messages came: it grows with each new part."""
+        """The number of complete messages and the bytes of the next one. It grows with each new part."""
         message = self._message
         return self.expected, message.received if message and message.number == self.expected else 0
 

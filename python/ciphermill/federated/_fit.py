@@ -55,7 +55,7 @@ def open_store(
     options: Options,
     data: Columns | Alignment | None,
 ) -> Store:
-    """The states of a party in a directory. `roles` has those of all parties that it knows. The arbiter has no data.
+    """The states of a party in a directory. `roles` has the roles of all parties that this one knows. The arbiter has no data.
 
     Raises `StateError` if the directory cannot be used.
     """
@@ -66,7 +66,7 @@ def open_store(
 
 
 def joint_scores(network: Network, rows: Floats, own: Floats, purpose: str, training: set[bytes] | None) -> Floats:
-    """The scores at the guest, the own part at a host. A host refuses rows of its training, of which it has digests."""
+    """The scores at the guest, the own part at a host. A host refuses rows of its training; `training` has their digests."""
     known = known_rows(rows, training if network.role == HOST else None)
     release = releases(known, len(rows))
     result = scores(network.session, own, purpose, release)
@@ -76,12 +76,12 @@ def joint_scores(network: Network, rows: Floats, own: Floats, purpose: str, trai
 
 
 def known_rows(rows: Floats, training: set[bytes] | None) -> int:
-    """The number of rows that are those of a training, of which there are digests. 0 without digests."""
+    """The number of rows whose digests are among the digests of a training. 0 for `None`."""
     return 0 if training is None else sum(digest in training for digest in _digests(rows))
 
 
 def releases(known: int, rows: int) -> bool:
-    """Whether a host sends its part of the scores: at most half of the rows are those of its training."""
+    """Whether a host sends its part of the scores: at most half of the rows are rows of its training."""
     return 2 * known <= rows
 
 

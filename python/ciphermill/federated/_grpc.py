@@ -9,7 +9,7 @@ alternative name, DNS) and compares its digest with the pin, before it reads a f
 `ssl`, which verifies the authority, the name and the pin of the listener's certificate. The connection of gRPC then trusts that
 one certificate and no authority.
 
-gRPC has threads of its own. Do not fork the process after the first `Dialer` or `Listener`: use spawn or forkserver.
+gRPC starts its own threads. Do not fork the process after the first `Dialer` or `Listener`: use spawn or forkserver.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _options(keepalive: float) -> Options:
 def _server_options(keepalive: float) -> Options:
     return [
         *_options(keepalive),
-        # Another server on the same port would take a part of the connections.
+        # Otherwise a second server on the same port could receive some of the connections.
         ("grpc.so_reuseport", 0),
         ("grpc.max_concurrent_streams", 2),
         ("grpc.server_handshake_timeout_ms", int(1000 * HANDSHAKE)),
@@ -147,12 +147,12 @@ class _Pipe:
 
 
 def _again(error: Exception) -> Exception:
-    """The error of a pipe for one of its threads: each thread raises an object of its own."""
+    """A copy of an error. Each thread of a pipe raises its own object."""
     return type(error)(*error.args)
 
 
 class _Call(Stream):
-    """The part that the streams of both sides share: two pipes, and a thread that reads from gRPC."""
+    """The common part of the streams of both sides: two pipes, and a thread that reads from gRPC."""
 
     def __init__(self, peer: str) -> None:
         self._peer = peer
@@ -179,7 +179,7 @@ class _Call(Stream):
         with self._closing:
             self._outgoing.close(Lost("this side closed the stream"))
             self._part()
-            # A goodbye that came can still be read: the thread that writes may close the stream before.
+            # The writing thread may close the stream first. A goodbye that came before can still be read.
             self._incoming.close(Lost("this side closed the stream"))
             self._reader.join(PARTING)
 
@@ -393,7 +393,7 @@ class Listener:
             cast("futures.ThreadPoolExecutor", self._threads),
             handlers=[handler],
             options=_server_options(keepalive),
-            # An earlier stream of each peer may not have ended yet, and a few clients may be about to be refused.
+            # Room for an earlier stream of each peer, and for a few clients before their refusal.
             maximum_concurrent_rpcs=2 * len(self._peers) + 4,
         )
 
@@ -422,7 +422,7 @@ class Listener:
         yield from stream.serve()
 
     def _identify(self, context: grpc.ServicerContext) -> str:
-        """The peer that a certificate belongs to. Ends the call if it belongs to none, or to several."""
+        """The peer of a certificate. Ends the call if there is no peer, or more than one."""
         names, der = _certificate(context)
         found = [identity.name for identity in self._peers if identity.accepts(names, der)]
         if len(found) != 1:

@@ -55,7 +55,7 @@ class Lost(Exception):
 
 
 class NewEpoch(Exception):
-    """The peer is in a newer epoch. The session ends its program and calls `Link.reset`."""
+    """The peer is in a newer epoch. The session then ends its program and calls `Link.reset`."""
 
     def __init__(self, epoch: int) -> None:
         super().__init__(f"the peer is in epoch {epoch}")

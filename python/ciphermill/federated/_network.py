@@ -29,7 +29,7 @@ class Peer:
     Parameters
     ----------
     name : str
-        Its name, which all parties use alike.
+        Its name. All parties use the same name for it.
     role : {"guest", "host", "arbiter"}
         Its role.
     address : str, optional
@@ -58,7 +58,7 @@ class Network:
     Parameters
     ----------
     name : str
-        The name of this party, which all parties use alike.
+        The name of this party. All parties use the same name for it.
     role : {"guest", "host", "arbiter"}
         Its role: the guest has the labels, the arbiter has a key and no data.
     tls : TLS
@@ -160,8 +160,9 @@ def connect(
 ) -> Network:
     """The guest's connection to one host, which listens at "host:port".
 
-    `name` is that of this party, `peer` that of the host; the host uses the same. `certificate_name` is the DNS name of the
-    host's certificate, by default that of the address. The other parameters and errors are those of `Network` and `Peer`.
+    `name` is the name of this party, `peer` the name of the host. The host uses the same names. `certificate_name` is the DNS
+    name of the host's certificate, by default the host of the address. `Network` and `Peer` describe the other parameters and
+    the errors.
     """
     expected = certificate_name or parse_address(address).host
     return Network(name, "guest", tls=tls, peers=[Peer(peer, "host", address, expected, pin)], deadline=deadline)
@@ -179,8 +180,8 @@ def listen(
 ) -> Network:
     """The host's side of a connection with one guest, which connects to "host:port".
 
-    `certificate_name` is the DNS name of the guest's certificate, by default `peer`. The other parameters and errors are those
-    of `connect`.
+    `certificate_name` is the DNS name of the guest's certificate, by default `peer`. `connect` describes the other parameters
+    and the errors.
     """
     guest = Peer(peer, "guest", None, certificate_name, pin)
     return Network(name, "host", tls=tls, peers=[guest], listen=address, deadline=deadline)

@@ -124,7 +124,7 @@ class RayWorkers(Workers):
         self._lock = threading.Lock()
         self._pool: Pool | None = None
         self._stack = contextlib.ExitStack()
-        # Also at the end of the process, and if this object is lost.
+        # Runs also at the end of the process, and when this object is deleted.
         self._closing = weakref.finalize(self, self._stack.close)
 
     def blocks(self, features: int) -> int:
@@ -181,7 +181,7 @@ class Pool:
         self._loads: dict[str, list[int]] = {}
 
     def places(self) -> list[str]:
-        """The nodes for actors: as often as its CPUs allow, each in turn. Raises `WorkerError` if there is none."""
+        """The nodes for actors, in turn, each as many times as its CPUs allow. Raises `WorkerError` if there is none."""
         cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in self.ray.nodes() if node["Alive"]}
         counts = {node: max(1, count // self._threads) for node, count in cpus.items() if count}
         if not counts:
@@ -212,7 +212,7 @@ class Pool:
             places = [index for index, place in enumerate(self._nodes) if place == node]
             others = sum(load[index] for load in self._loads.values() for index in places if index < len(load))
             need = sum(needs[index] for index in places if index < len(needs))
-            # A node that is lost has its actors on other nodes by now.
+            # The actors of a lost node run on other nodes.
             if node in memory and others + need > memory[node]:
                 raise MemoryLimitError(
                     f"the workers of a node need {others + need} bytes for their cells and keys, the node has {memory[node]}; "
@@ -251,7 +251,7 @@ class Pool:
 
     def _kill(self, actors: list[Any]) -> None:
         for actor in actors:
-            # One that is lost has ended.
+            # A lost actor has ended already.
             with contextlib.suppress(Exception):
                 self.ray.kill(actor)
 
@@ -276,7 +276,7 @@ class Pool:
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
-        """Raise errors of Ray as those of this package, except for lost workers."""
+        """Turns errors of Ray into errors of this package, except for lost workers."""
         errors = self.ray.exceptions
         try:
             yield
@@ -292,7 +292,7 @@ class Pool:
 
 
 class Call:
-    """A call of an actor that is made again if its worker is lost. All calls give the same result however often they are made."""
+    """A call of an actor that is made again if its worker is lost. A repeated call has the same result."""
 
     def __init__(self, pool: Pool, index: int, method: str, arguments: tuple[Any, ...]) -> None:
         self._pool = pool
@@ -316,7 +316,7 @@ class Call:
                     ) from error
                 time.sleep(WAIT)
                 if isinstance(error, pool.ray.exceptions.ActorDiedError):
-                    # A node may come before the deadline.
+                    # Another node may join before the deadline.
                     with contextlib.suppress(WorkerError):
                         pool.replace(self._index, self._actor)
                 self._make()
@@ -337,7 +337,7 @@ class _Source:
     handles: list[Any]
 
     def of(self, index: int) -> Any:
-        # Ray fetches the object of a handle in a list only when it is asked to.
+        # Ray fetches the object of an argument at once, but not the object of a handle in a list.
         return self.path or self.handles[index : index + 1]
 
 
@@ -359,7 +359,7 @@ class RayProducts:
         self._actors = min(len(pool.actors), len(cells))
         self._keys: Keys | None = None
         stack = contextlib.ExitStack()
-        # The files and the prepared cells go with this object.
+        # Deletes the files and the prepared cells when this object is deleted.
         self._closing = weakref.finalize(self, stack.close)
         try:
             pool.reserve(self._matrix, self._needs(len(batches)))
@@ -389,7 +389,7 @@ class RayProducts:
         ]
         calls.reverse()
         while calls:
-            # The handle of the result goes with the call.
+            # The call is dropped, and with it the handle of the result.
             product = calls.pop().result()
             yield _native.EncryptedProduct.from_bytes(self._plan, memoryview(product))
 
@@ -479,7 +479,7 @@ def _connect(ray: Any, address: str | None, stack: contextlib.ExitStack) -> None
 
 def _probe(address: str) -> None:
     """Raises `OSError` if no process listens at the address, for which Ray would wait for minutes."""
-    # RAY_ADDRESS may be a word of Ray's too.
+    # RAY_ADDRESS may also be a word, for example "auto".
     if ":" in address:
         socket.create_connection(parse_address(address.removeprefix(CLIENT)), ATTEMPT).close()
 
@@ -500,15 +500,15 @@ def _join(ray: Any, address: str) -> None:
 
 
 def _start(ray: Any, stack: contextlib.ExitStack) -> None:
-    """Start a cluster on this machine that nobody else can reach."""
-    # Logs, sockets and objects for which the store has no room. mkdtemp lets this user alone read them.
+    """Start a cluster that listens on the loopback address only."""
+    # It holds logs, sockets and objects that exceed the store. mkdtemp makes it private to this user.
     folder = tempfile.mkdtemp(prefix="ciphermill-ray-")
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     try:
         with _loopback(ray):
             ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR", _temp_dir=folder)
     except BaseException:
-        # Some of its processes may run.
+        # Some processes of the cluster may run already.
         ray.shutdown()
         raise
     listening = ray.get_runtime_context().gcs_address
@@ -527,7 +527,7 @@ def _loopback(ray: Any) -> Iterator[None]:
         # Ray asks for a token by default, and stores one in the home directory if it finds none.
         variables["RAY_AUTH_TOKEN"] = _TOKEN
     before = {name: os.environ.get(name) for name in (*variables, *_AUTHENTICATION)}
-    # This process has read the first variable when Ray was imported; those that it starts read it later.
+    # This process has read the first variable at the import of Ray. The processes that it starts read it now.
     constants = ray._private.ray_constants
     cluster = constants.ENABLE_RAY_CLUSTER
     os.environ.update(variables)

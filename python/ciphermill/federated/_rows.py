@@ -18,7 +18,7 @@ from ciphermill.federated._session import ARBITER, GUEST, Decision, Session
 
 Rows = npt.NDArray[np.int64]
 
-#: The ways to put rows into one order: they are, or private set intersection finds them.
+#: The ways to put rows into one order: the parties have done it, or private set intersection does it.
 NONE, PSI = "none", "psi"
 
 #: The most rows and columns of a party.
@@ -30,7 +30,7 @@ ROWS = "rows count"
 
 @dataclass(frozen=True)
 class Columns:
-    """The data of a party: values of shape (samples, features), for the guest labels ±1 and whether there is an intercept."""
+    """The data of a party: values of shape (samples, features). The guest also has labels ±1, and perhaps an intercept."""
 
     values: Floats
     labels: Floats | None = None
@@ -38,7 +38,7 @@ class Columns:
 
     @property
     def features(self) -> int:
-        """The columns with the intercept."""
+        """The number of columns, the intercept included."""
         return int(self.values.shape[1]) + self.intercept
 
     def take(self, rows: Rows) -> Columns:
@@ -69,7 +69,7 @@ class Alignment:
     data : Columns
         All rows of the party.
     prepare : callable
-        Makes the columns of the training from those of the common rows, for example standardised ones.
+        Makes the columns of the training from the columns of the common rows. It may standardise them.
     """
 
     def __init__(self, ids: npt.ArrayLike, data: Columns, prepare: Callable[[Columns], Columns] = unchanged) -> None:
@@ -95,7 +95,7 @@ class Alignment:
         return hashed.digest()
 
     def use(self, rows: Rows, session: str) -> None:
-        """Note the common rows of a training. Other columns are made only if the rows are other ones."""
+        """Note the common rows of a training. The columns are made again only if the rows differ."""
         self.session = session
         if self.rows is None or not np.array_equal(rows, self.rows):
             self.columns = self._prepare(self._data.take(rows))

@@ -40,7 +40,7 @@ class Finished(Exception):
 
 
 class Introduced(Exception):
-    """The guest has the hello of a peer. It decides when it has those of all peers."""
+    """The guest has the hello of a peer. It decides when it has the hellos of all peers."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class Decision:
     #: Restarts so far.
     restart: int
     iteration: int
-    #: The own facts of every party with a part in the task.
+    #: The facts of each party in the task.
     facts: dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Hello:
-    """What a side says at the start of a connection."""
+    """The first message of a side over a connection."""
 
     name: str
     role: str
@@ -69,7 +69,7 @@ class Hello:
     live: bool
     restart: int
     iterations: tuple[int, ...]
-    #: The facts that all parties must have alike, and those of the sender.
+    #: The facts that must be equal at all parties, and the facts of the sender.
     shared: dict[str, Any]
     own: dict[str, Any]
     decision: Decision | None
@@ -80,7 +80,7 @@ class Task:
     """A task as one party sees it."""
 
     name: str
-    #: The facts that all parties must have alike; texts, numbers, booleans, `None`, lists.
+    #: The facts that must be equal at all parties: texts, numbers, booleans, `None`, lists.
     shared: dict[str, Any]
     #: The facts of this party that the others learn.
     own: dict[str, Any]
@@ -247,7 +247,7 @@ class Session:
         hellos = list(self._hellos.values())
         session = task.session or secrets.token_hex(16)
         for other in hellos:
-            # Without an iteration there is nothing to lose.
+            # A party without an iteration loses nothing.
             if other.session not in ("", session) and other.iterations:
                 raise PeerError(
                     f"{other.name} has the state of another training, which this side does not have; delete it at {other.name} "
@@ -339,7 +339,7 @@ class Session:
             # A guest that restarted leads its peers from their epoch into a new one.
             leads = self.role == GUEST and task.session != "" and other.session == task.session
             if other.live and not leads:
-                # The answer tells a peer that has finished.
+                # If the peer waits for the end of its task, this answer shows it that this side has finished.
                 if self.role != GUEST:
                     self._write(link, stream)
                 raise Lost(f"{other.name} is still in epoch {other.epoch}")
@@ -410,7 +410,7 @@ def digest(facts: Mapping[str, Any]) -> bytes:
 
 
 def _startable(iterations: tuple[int, ...]) -> set[int]:
-    """The iterations from which a party can start. Before the second one, the start itself."""
+    """The iterations from which a party can start. Without one after the first, also the start."""
     return set(iterations) | ({START} if max(iterations, default=START) <= 0 else set())
 
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ciphermill._hetero.solver import State
 from ciphermill.errors import StateError
 
-#: States that are kept.
+#: The number of states that are kept.
 KEPT = 2
 
 _START = "start.state"
@@ -78,7 +78,7 @@ class Store(Protocol):
         ...
 
     def save(self, saved: Saved) -> None:
-        """Keep a state, and forget those before the last two. Raises `StateError` if there is no room."""
+        """Keep a state, and forget all but the last two. Raises `StateError` if there is no room."""
         ...
 
     def keep(self, iteration: int) -> None:
@@ -164,7 +164,7 @@ class Directory:
         return Start(rows=arrays.get("rows"), **facts) if configuration == self._configuration else None
 
     def save(self, saved: Saved) -> None:
-        """Write a state, and remove those before the last two. Earlier states remain if it fails."""
+        """Write a state, and remove all but the last two. If it fails, the earlier states remain."""
         facts = asdict(saved)
         vectors: dict[str, npt.NDArray[Any]] = facts["state"].pop("vectors")
         self._write(_name(saved.state.iterations), facts, vectors)

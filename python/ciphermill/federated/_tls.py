@@ -146,7 +146,7 @@ class TLS:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers("DEFAULT:@SECLEVEL=2")
         context.hostname_checks_common_name = False
-        # As gRPC: a certificate among the authorities is trusted, also if another one signed it.
+        # As in gRPC, a certificate among the authorities is trusted even if another authority signed it.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.set_alpn_protocols(["h2"])
         _load_pair(context, self.certificate, self.key)
@@ -230,7 +230,7 @@ def parse_address(text: str, least_port: int = 1) -> Address:
 
 
 class Probe:
-    """TLS connections to one peer that find its certificate, or the cause why it cannot be reached."""
+    """TLS connections to one peer. They find its certificate, or the cause of a failure."""
 
     def __init__(self, address: Address, identity: Identity) -> None:
         self._address, self._identity = address, identity

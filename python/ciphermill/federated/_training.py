@@ -33,14 +33,14 @@ DONE = "done"
 #: The phases of a part, in their order.
 CONNECTING, ALIGNING, TRAINING, SCORING = "connecting", "aligning", "training", "scoring"
 
-#: Options that a `Setup` lacks, and those that the arbiter does not know.
+#: Options that a `Setup` lacks, and options that the arbiter does not know.
 _BEYOND_SETUP = {"ids", "align", "calibrate"}
 _OF_ROWS = {"samples", "ids", "align"}
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a training that all parties must have alike: those of `Setup`, without the columns.
+    """The options of a training, which must be equal at all parties: a `Setup` without the columns.
 
     The arbiter has no rows: it learns their number from the guest, and ignores `samples`, `ids` and `align`.
     """
@@ -76,9 +76,9 @@ class Options:
 
 
 class Part:
-    """The part of a party in a training, as far as all roles have it. Other threads may read the public attributes."""
+    """The common base of the parts of all roles in a training. Other threads may read the public attributes."""
 
-    #: The kind of message of this party that the floods are sized for.
+    #: The kind of the messages of this party that count as answers. Their number sizes the floods.
     _ANSWER = "masked product"
 
     def __init__(
@@ -117,14 +117,14 @@ class Part:
             if self._finish is not None:
                 self._mark(FINISHED)
         except PeerError:
-            # A peer that goes away after the result does not make it worse.
+            # The result stays valid if a peer goes away after it.
             if not self._concluded and self._start.stage == RUNNING:
                 raise
         finally:
             self._session.observe = None
 
     def _conclude(self) -> Program[None]:
-        """Store the result, then wait until all parties have done so. A party that restarts before finds its peers."""
+        """Store the result, then wait until all parties have done so. Until then, a party that restarts finds its peers."""
         if self._finish is not None:
             self._finish(self)
             self._mark(STORED)
@@ -276,7 +276,7 @@ class Training(Part):
                 raise PeerError("a party came back with other ids; use the same data in a training")
             data.use(rows, decision.session)
             self._begin(decision, rows)
-            # Another object: the facts of the decision stay as they were.
+            # A new object, because the decision holds the old one.
             self.task.own = self._facts()
         assert data.columns is not None
         return data.columns
@@ -335,7 +335,7 @@ class Arbitration(Part):
 
 
 def columns_of(decision: Decision, session: Session) -> dict[str, int]:
-    """The columns by party, the guest first. Raises `PeerError` for facts that are not such, and if a party is missing."""
+    """The columns by party, the guest first. Raises `PeerError` for other facts, and if a party is missing."""
     missing = set(session.names) - set(decision.facts)
     # A host need not know the other hosts.
     strangers = set(decision.facts) - set(session.names) if session.role != HOST else set()
@@ -357,7 +357,7 @@ def columns_of(decision: Decision, session: Session) -> dict[str, int]:
 
 
 def blocks_of(decision: Decision, columns: dict[str, int]) -> dict[str, int]:
-    """The blocks of the matrix by party. Raises `PeerError` for facts that are not such."""
+    """The blocks of the matrix by party. Raises `PeerError` for other facts."""
     found = {}
     for name, features in columns.items():
         blocks, least = decision.facts[name].get("blocks"), least_blocks(features)
@@ -403,7 +403,7 @@ def _nothing(own: Floats) -> Program[Floats]:
 
 
 def gathered(own: Floats, hosts: list[str]) -> Program[Floats]:
-    """The guest's scores: its own part and those of the hosts."""
+    """The guest's scores: the sum of its own part and the parts of the hosts."""
     total = own.astype(np.float64)
     for host in hosts:
         payload = yield from receive(host, "scores", Size.exactly(8 * len(own)))

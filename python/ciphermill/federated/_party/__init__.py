@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     texts = {
         "run": ("Train, and write the files of the output.", "ciphermill-party run bank.toml"),
-        "check": ("Read all files and show what the party would do.", "ciphermill-party check bank.toml"),
+        "check": ("Read all files and show the plan of the party.", "ciphermill-party check bank.toml"),
         "predict": (
             "Score new rows. All parties run it; the guest writes the scores.",
             "ciphermill-party predict bank.toml --data new.csv --out scores.csv",

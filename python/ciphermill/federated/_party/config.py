@@ -420,7 +420,7 @@ def _terms(section: _Section) -> Terms:
 
 
 def _ray(document: _Section, role: str, training: Terms) -> Ray | None:
-    """The cluster of this party. Without the section there is none: a variable of the environment must not move data."""
+    """The cluster of this party. Without the section there is none: RAY_ADDRESS alone must not move data."""
     if not document.has("ray"):
         return None
     if role == ARBITER:

@@ -115,7 +115,7 @@ class Scaling:
 
     @staticmethod
     def of(values: Floats, names: Sequence[str]) -> Scaling:
-        """Those of columns. Raises `RangeError` for values so large that the sums overflow."""
+        """The scaling of columns. Raises `RangeError` for values so large that the sums overflow."""
         # Along the first axis of arrays in the order of C, NumPy adds the rows in their order, the same on every machine.
         rows = len(values)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -257,7 +257,7 @@ def _undecodable(path: Path) -> int:
 
 
 class _Lines:
-    """The lines of a text. Those of one row are bounded."""
+    """The lines of a text. The length of a row is bounded."""
 
     def __init__(self, text: IO[str]) -> None:
         self._text = text
@@ -315,7 +315,7 @@ class _CsvRows:
         return Table(self._features, values, ids, None if self._label is None else self._labels.done(_csv_label))
 
     def _grow(self, values: Floats, count: int) -> None:
-        """Make room for further rows. The memory moves as pages, without a copy of its own."""
+        """Make room for further rows. Large arrays grow by pages, without a copy."""
         rows = max(FIRST_ROWS, count + count // 2)
         most = self._selection.max_bytes // (NUMBER * values.shape[1])
         if rows > most:
@@ -395,7 +395,7 @@ def _csv_label(cell: str) -> Label:
 class _LabelCodes:
     """The codes of labels, of which there may be few different ones."""
 
-    #: Different texts, of which several may mean the same number.
+    #: The most different texts. Several texts may mean the same number.
     MOST = 16
 
     def __init__(self) -> None:
@@ -540,7 +540,7 @@ def _ids_of(column: npt.NDArray[Any] | None) -> list[Any] | None:
 
 
 def _distinct(ids: list[Any]) -> list[Any]:
-    """Ids, each of which is there once and not empty. Integers and their decimal texts do not meet in one column."""
+    """Ids, if they are distinct and not empty. Integers and their decimal texts do not occur in one column."""
     seen: dict[Any, int] = {}
     for row, one in enumerate(ids, 1):
         if one is None or one in ("", b""):
@@ -658,6 +658,6 @@ def _objects(column: Any) -> list[Any]:
     if column.null_count:
         found: list[Any] = column.to_pylist()
         return found
-    # Many times as fast.
+    # Many times as fast as `to_pylist`.
     plain = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
     return list(plain.to_numpy(zero_copy_only=False).tolist())

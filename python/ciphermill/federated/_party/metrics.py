@@ -34,7 +34,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Watch:
-    """The facts of a party that the metrics show. The thread of the training writes them, that of a request reads them."""
+    """The facts of a party that the metrics show. The thread of the training writes them, the thread of a request reads them."""
 
     def __init__(self, name: str, role: str, backend: str) -> None:
         self.name, self.role, self.backend = name, role, backend
@@ -44,7 +44,7 @@ class Watch:
         self.network: Network | None = None
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics. Names follow those of the device server."""
+        """The metrics. They are named like the metrics of the device server."""
         yield _gauge("ciphermill_build_info", "The version that runs.", 1, version=ciphermill.__version__)
         yield _gauge("ciphermill_start_time_seconds", "The start of the process, as Unix time.", self.started)
         yield _gauge("ciphermill_resident_memory_bytes", "Memory of the process that is resident.", _resident())
@@ -71,7 +71,7 @@ class Watch:
             ("restarts", "Restarts of parties during the training.", report.restarts),
         ):
             yield _gauge(f"ciphermill_party_{name}", text, value)
-        # A copy of a dict is one step of the interpreter, so that the other thread can add entries.
+        # The copy of a dict is atomic. The other thread may add entries after it.
         sent = [(self._labels(*message), count) for message, count in dict(report.bytes).items()]
         yield _counter("ciphermill_party_bytes", "Bytes of messages.", ["direction", "peer", "kind"], sent)
         steps = [((step,), seconds) for step, seconds in dict(report.seconds).items()]

@@ -97,7 +97,7 @@ class Prediction:
     def run(self) -> Floats:
         """Take part. Returns the scores at the guest, this party's part at a host, nothing at the arbiter.
 
-        Raises `ParameterError` at a host whose rows are those of the training, and then `PeerError` at the guest.
+        If more than half of the rows are rows of a host's training, raises `ParameterError` there and `PeerError` at the guest.
         """
         result = self._session.run(self.task, self._part)
         if not self._released:

@@ -116,7 +116,7 @@ class Display:
         self._task: Any = None
 
     def say(self, text: str) -> None:
-        # Names are no markup.
+        # `rich` would read brackets in a name as markup.
         self._console.print(text, markup=False, highlight=False)
 
     def show(self, part: Part) -> None:

@@ -124,7 +124,7 @@ def _options(terms: Terms, data: Data | None, table: Table | None) -> Options:
 
 
 def _check_rows(configuration: Configuration, options: Options, columns: Columns) -> None:
-    """The rule of rows for this party alone, with all of its rows: there cannot be more common ones."""
+    """Check the number of rows against the columns of this party. The common rows are at most all of its rows."""
     own = {configuration.name: columns.features}
     replace(options, samples=len(columns.values)).setup(own, dict.fromkeys(own, 1), None).check()
 

@@ -1,10 +1,10 @@
 """The end of a party by a signal, within a second.
 
     SIGINT     the party says goodbye, so that its peers end also
-    SIGTERM    the party ends without a word, as if it were killed; its peers wait for its return until their deadline
+    SIGTERM    the party ends without a goodbye; its peers wait for its return until their deadline
 
 The files of the state are complete at every moment, so both may come at any time. Python calls handlers in the main thread,
-which may be in a long computation. So a thread that gets the number of the signal at once ends the process.
+which may be in a long computation. So another thread, which gets the number of the signal at once, ends the process.
 """
 
 from __future__ import annotations
@@ -67,6 +67,6 @@ def end(line: str) -> None:
     """End the process now, also if the main thread computes."""
     stream = sys.stderr
     cursor = SHOW_CURSOR if stream.isatty() else ""
-    # Past the buffer of the stream, whose lock the main thread may hold.
+    # Not through the buffer of the stream: the main thread may hold its lock.
     os.write(stream.fileno(), f"{cursor}{line}\n".encode())
     os._exit(STATUS)
