@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -98,10 +98,6 @@ class Setup:
     def blocks_of(self, name: str) -> int:
         """The blocks of a party's matrix."""
         return self.blocks.get(name, least_blocks(self.features[name])) if self.backend == "bfv" else 1
-
-    def as_dict(self) -> dict[str, Any]:
-        """All facts, for JSON."""
-        return asdict(self)
 
     def check(self) -> None:
         """Raises `ParameterError` for options that do not go together, and if the gradients of a party may reveal labels."""
