@@ -339,7 +339,7 @@ class Session:
             # A guest that restarted leads its peers from their epoch into a new one.
             leads = self.role == GUEST and task.session != "" and other.session == task.session
             if other.live and not leads:
-                # If the peer waits for the end of its task, this answer shows it that this side has finished.
+                # If the peer waits for the end of its task, this answer shows it that this side has gone on.
                 if self.role != GUEST:
                     self._write(link, stream)
                 raise Lost(f"{other.name} is still in epoch {other.epoch}")
