@@ -464,7 +464,7 @@ def test_a_worker_of_another_version_is_refused() -> None:
         server.ready("0.0.0")
 
 
-# A process with a cluster of its own.
+# A process that starts its own cluster.
 
 ALONE = """
 import os, sys
