@@ -735,7 +735,7 @@ class EncryptedSums:
     def contributions(self) -> int:
         """The number of contributions, as declared by their senders."""
     def __add__(self, other: EncryptedSums, /) -> EncryptedSums:
-        """The sum.
+        """The sum. Each contribution must be encrypted separately: a ciphertext that is added twice has too much noise.
 
         Raises `KeyMismatchError` for another plan or key set, `RangeError` for more contributions than the plan has parties.
         """

@@ -153,9 +153,12 @@ fn greatest_values_of_either_sign() {
         let (secret, public) = keys(&plan);
         for sign in [-1, 1] {
             let values = vec![vec![sign << bits; 5000], vec![sign, -sign, 0]];
-            let one = encrypt(&plan, &public, &values, &mut rng(8));
-            let mut total = one.clone();
-            (1..parties).for_each(|_| total.add_assign(&one).expect("of one plan"));
+            // Each party draws its own randomness. The noise of one ciphertext added to itself would exceed the plan's bound.
+            let mut stream = rng(8);
+            let mut total = encrypt(&plan, &public, &values, &mut stream);
+            for _ in 1..parties {
+                total.add_assign(&encrypt(&plan, &public, &values, &mut stream)).expect("of one plan");
+            }
             let expected: Vec<Vec<i128>> =
                 values.iter().map(|v| v.iter().map(|x| x * i128::from(parties)).collect()).collect();
             assert_eq!(total.decrypt(&secret).expect("of this key"), expected, "{bits} bits, {parties} parties");

@@ -30,11 +30,13 @@ use crate::keys::{PublicKey, SecretKey};
 /// let plan = Arc::new(SumPlan::new(&request, Isa::current())?);
 /// let secret = SecretKey::generate(plan.context(), &SecretSeed::from_os()?);
 /// let public = PublicKey::generate(&secret)?;
-/// let mut sum = EncryptedSums::encrypt(&plan, &public, &[Values::Narrow(&[4, -9])], &mut Csprng::from_os()?)?;
-/// sum.add_assign(&sum.clone())?;
-/// assert_eq!((sum.contributions(), sum.decrypt(&secret)?), (2, vec![vec![8, -18]]));
+/// let mut rng = Csprng::from_os()?;
+/// let mut sum = EncryptedSums::encrypt(&plan, &public, &[Values::Narrow(&[4, -9])], &mut rng)?;
+/// let other = EncryptedSums::encrypt(&plan, &public, &[Values::Narrow(&[5, 2])], &mut rng)?;
+/// sum.add_assign(&other)?;
+/// assert_eq!((sum.contributions(), sum.decrypt(&secret)?), (2, vec![vec![9, -7]]));
 /// // The plan has room for two contributions.
-/// assert!(sum.add_assign(&sum.clone()).is_err());
+/// assert!(sum.add_assign(&other).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +75,8 @@ impl EncryptedSums {
         Ok(Self { plan: plan.clone(), tag: key.tag(), contributions: 1, ciphertexts })
     }
 
-    /// self ← self + other: the contributions of both.
+    /// self ← self + other: the contributions of both. Each must be encrypted separately. The failure probability of the plan
+    /// does not cover a ciphertext that is added twice, because its noise then doubles.
     ///
     /// # Errors
     /// If they are of other plans or key sets, or more contributions than the plan has parties.
