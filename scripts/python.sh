@@ -35,7 +35,8 @@ case "${1:-}" in
         "$python" -m mypy.stubtest --mypy-config-file pyproject.toml --concise ciphermill._native
         "$python" -m mypy --strict --package ciphermill
         "$python" -m mypy --strict python/tests/user_code.py
-        "$python" -m pytest -q -p no:cacheprovider python/tests
+        # The tests of a file share costly objects.
+        "$python" -m pytest -q -p no:cacheprovider -n "$(nproc)" --dist loadfile python/tests
         ;;
     install)
         scripts/setup.sh python
