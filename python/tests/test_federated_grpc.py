@@ -716,6 +716,24 @@ def test_ctrl_c_and_the_end_of_a_process(what: str, files: Files) -> None:
     assert time.monotonic() - start < 10
 
 
+def test_programs_start_beside_connections(files: Files) -> None:
+    """gRPC's handlers of fork write a line if they find other threads in gRPC, and the child may crash. Ray's processes start
+    like this."""
+    script = SCRIPT.split("sent = []")[0] + (
+        "import subprocess\n"
+        "for _ in range(100):\n"
+        "    a.send('half', bytes(1000))\n"
+        "    subprocess.run(['true'], check=True, preexec_fn=os.getpid)\n"
+        "    b.receive(Receive('bank', 'half', 1000, 1000))\n"
+        "for link in (a, b):\n"
+        "    link.close()\n"
+        "listener.close()\n"
+    )
+    arguments = [sys.executable, "-c", script, str(files.folder), str(files.authority.path), ""]
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_killed_process(files: Files, listener: Listener) -> None:
     """Its successor lost the messages of the epoch, and so cannot go on with it: both sides learn that."""
     script = SCRIPT.split("sent = []")[0].replace('what != "connect"', "False") + (

@@ -10,12 +10,16 @@ The guest has the labels. It connects to the host, and both fit one estimator, e
     with federated.connect("shop:7443", tls=federated.TLS("bank.pem", "bank.key", "ca.pem"), name="bank") as network:
         HeteroLogisticRegression(backend="bfv", peer=network).fit(X_bank, y)
 
-`Network` joins more parties: an arbiter and several hosts. `align` finds the rows that all parties have. All calls that
-exchange messages raise `PeerError` if a peer has another configuration, breaks the protocol, or sends nothing until the
-deadline.
+`Network` joins more parties: an arbiter and several hosts. All calls that exchange messages raise `PeerError` if a peer has
+another configuration, breaks the protocol, or sends nothing until the deadline.
 
 gRPC starts its own threads. Do not fork the process after the first connection; use spawn or forkserver.
 """
+
+import os
+
+# With gRPC's support of forks, a program that this process starts crashes now and then before it begins: Ray's issue 63202.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 try:
     import grpc  # noqa: F401
