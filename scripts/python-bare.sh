@@ -38,7 +38,7 @@ PYTHON
 tests() { # the closing line of pytest, with its counts
     local log=$work/$version.log result=0
     install -r scripts/python-tools.txt
-    "$work/$version/bin/python" -m pytest -q -p no:cacheprovider -n "$(nproc)" --dist loadfile python/tests >"$log" 2>&1 || result=1
+    "$work/$version/bin/python" -m pytest -q -p no:cacheprovider python/tests >"$log" 2>&1 || result=1
     [ $result = 0 ] || cat "$log" >&2
     echo "Python $("$work/$version/bin/python" -c 'import platform; print(platform.python_version())'), tests: $(tail -n 1 "$log")"
     return $result

@@ -35,8 +35,9 @@ case "${1:-}" in
         "$python" -m mypy.stubtest --mypy-config-file pyproject.toml --concise ciphermill._native
         "$python" -m mypy --strict --package ciphermill
         "$python" -m mypy --strict python/tests/user_code.py
-        # The tests of a file share costly objects.
-        "$python" -m pytest -q -p no:cacheprovider -n "$(nproc)" --dist loadfile python/tests
+        # The tests of a file share costly objects. Ray has 30 seconds to start a node, so its tests run alone.
+        "$python" -m pytest -q -p no:cacheprovider -n "$(nproc)" --dist loadfile --ignore-glob '*/test_ray*' python/tests
+        "$python" -m pytest -q -p no:cacheprovider python/tests/test_ray*.py
         ;;
     install)
         scripts/setup.sh python

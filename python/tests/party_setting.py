@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from federated_setting import Authority
+from free_ports import free_port
 from sklearn.datasets import load_breast_cancer
 
 import ciphermill as cm
@@ -36,12 +36,6 @@ X, Y = load_breast_cancer(return_X_y=True)
 NAMES = [str(name) for name in load_breast_cancer().feature_names]
 IDS = [f"c{row:04}" for row in range(len(X))]
 COLUMNS = {"bank": slice(0, 10), "shop": slice(10, 30)}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
 
 
 def write_csv(path: Path, head: list[str], rows: Any) -> None:

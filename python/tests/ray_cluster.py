@@ -2,11 +2,12 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 from typing import Any, Self
+
+from free_ports import free_port
 
 #: The memory of the head, and that of other nodes.
 HEAD, NODE = 10**9, 4 * 10**8
@@ -77,13 +78,6 @@ class Cluster:
             if line.startswith("= "):
                 return line[2:].strip()
         raise AssertionError("the cluster has ended")
-
-
-def free_port() -> int:
-    """A port on which no process listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 def hold(client_port: int) -> None:

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from federated_setting import Authority
+from free_ports import free_port
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -53,13 +53,6 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 @pytest.fixture(scope="module")
 def certificates(authority: Authority) -> dict[str, TLS]:
     return {name: authority.issue(name) for name in ("bank", "shop", "post", "judge")}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Parties:

@@ -467,7 +467,7 @@ def test_rekeying_stops_a_host_that_asks_for_more_labels() -> None:
     old = second._public.tag
     guest.keys()
     guest.encrypt(np.zeros(samples, np.int64))
-    tag = guest._client.public.tag
+    tag = guest._secret.tag
     forged = (int(tag, 16).to_bytes(8, "little"), int(old, 16).to_bytes(8, "little"))
     found = stolen(second, vector, forged)
     assert not np.any(found == d[features : 2 * features])

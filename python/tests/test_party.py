@@ -76,7 +76,7 @@ WRONG: list[tuple[str, Change, str]] = [
     (
         "bank",
         put("data", "file", "bank.xls"),
-        r'\[data\] file is ".*bank.xls"; use a file that ends with .csv, .parquet',
+        r'\[data\] file is "bank.xls"; use a file that ends with .csv, .parquet',
     ),
     ("bank", put("data", "features", []), r"\[data\] features is \[\]; use a list of 1 to 1048576 different texts"),
     ("bank", put("data", "features", ["a", "a"]), r"\[data\] features is \['a', 'a'\]; use a list"),

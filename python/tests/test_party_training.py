@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from federated_setting import Authority
+from free_ports import free_port
 from party_setting import (
     COLUMNS,
     NAMES,
@@ -22,7 +23,6 @@ from party_setting import (
     Process,
     X,
     Y,
-    free_port,
     plain,
     put,
     require_weights,

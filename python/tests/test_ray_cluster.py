@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 import ray
+from free_ports import free_port
 from ray.util.client.worker import Worker
-from ray_cluster import NODE, Cluster, free_port
+from ray_cluster import NODE, Cluster
 from test_ray import COLUMNS, data, same
 from workers_setting import Product, actors, eventually
 

@@ -366,7 +366,7 @@ def _data(document: _Section, role: str, training: Terms) -> Data | None:
             raise section.error(key, f"is for a {GUEST if role == HOST else HOST}", f"remove it from this {role}")
     file = section.path("file")
     if file.suffix.lower() not in FORMATS:
-        raise section.error("file", f"is {_shown(str(file))}", f"use a file that ends with {', '.join(FORMATS)}")
+        raise section.error("file", f"is {_shown(file.name)}", f"use a file that ends with {', '.join(FORMATS)}")
     data = Data(
         file=file,
         id=section.text("id", None),
