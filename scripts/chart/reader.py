@@ -38,8 +38,8 @@ def main() -> None:
             "party.role": [config.GUEST, config.HOST, config.ARBITER],
         },
         "greatest": {
-            "training.max_iter": config.MOST_ITERATIONS,
-            "training.batch_size": config.MOST_BATCH,
+            "training.max_iter": config.MAX_ITERATIONS,
+            "training.batch_size": config.MAX_BATCH,
             "training.restarts": config.MOST_RESTARTS,
             "training.deadline": config.MAX_DEADLINE,
             "data.max_bytes": config.MOST_BYTES,
