@@ -1,8 +1,10 @@
 """Estimators in the manner of scikit-learn. They need the extra `sklearn`.
 
-`HeteroLogisticRegression` trains over the columns of several parties, one of which has the labels. By default all parties run
-in one process. The back end "bfv" exchanges the messages of the protocol, encrypted, masked and flooded. The back end "plain",
-the default, computes the same integers without encryption. The attribute `report_` lists the facts that each party learns.
+`HeteroLogisticRegression` trains over the columns of several parties, one of which has the labels.
+By default all parties run in one process. With `peer`, each party runs in its own process. The back
+end "bfv" exchanges the messages of the protocol, encrypted, masked and flooded. The back end
+"plain", the default, computes the same integers without encryption, in one process only. The
+attribute `report_` lists the facts that each party learns.
 """
 
 from __future__ import annotations
@@ -69,37 +71,42 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     columns : mapping of names to slices or index arrays, optional
-        The columns of each party, of two by default. The first party is the guest; it owns the labels and the intercept. By
-        default, the guest's columns are the first half.
+        The columns of each party. The first party is the guest, which owns the labels and the
+        intercept. By default there are two parties, and the guest's columns are the first half. Not
+        used with `peer`.
     C : float, default 1.0
         The inverse of the strength of the penalty, as in `sklearn.linear_model.LogisticRegression`.
     fit_intercept : bool, default True
         Whether the guest adds an intercept, which has no penalty.
     tol : float, default 1e-6
-        The relative norm of the gradient at which the solver ends.
+        The norm of the gradient, relative to the start, at which the solver ends.
     max_iter : int, default 200
         The greatest number of iterations. It also sizes the noise that hides the matrices.
     backend : {"plain", "bfv", "paillier"}, default "plain"
-        "bfv" and "paillier" run the protocol encrypted, in one process. "plain" computes the same integers in clear: weights
-        are equal in every bit. "paillier" is a baseline; it takes tens to thousands of times as long as "bfv".
+        "bfv" and "paillier" run the protocol encrypted. "plain" computes the same integers in clear;
+        its weights are equal in every bit. `peer` needs "bfv" or "paillier". "paillier" is a slow
+        baseline.
     arbiter : bool, default False
-        By default two parties have a key each. With an arbiter, a further party has the only key, sees no data, and there
-        may be up to 16 parties with columns. "plain" has no keys and accepts both.
+        By default there are two parties, and each has a key. With an arbiter, a further party has the
+        only key and no data, and up to 16 parties have columns. "plain" has no keys and accepts 2 to
+        16 parties in both cases. With `peer`, the network determines whether there is an arbiter.
     solver : {"cg", "sgd", "nesterov", "adam"}, default "cg"
-        Conjugate gradients need the fewest products. The others are rules of gradient descent; an iteration of them is a pass
-        over all rows, and labels enter every product.
+        Conjugate gradients need the fewest products. The others are rules of gradient descent: an
+        iteration is a pass over all rows, and the labels enter every product.
     learning_rate : float, optional
-        The rate of the rule: by default 0.15 for "sgd", 0.05 for "nesterov" and "adam".
+        The rate of the rule: by default 0.15 for "sgd", 0.05 for "nesterov" and "adam". Not used by
+        "cg".
     batch_size : int, optional
         Rows of a mini-batch, by default all. Every pass has the same batches. Not for "cg".
     random_state : int, optional
         The seed of the membership of batches, by default 0.
     calibrate : bool, default False
-        Fit the probabilities σ(az + b) to the labels after the training. With `peer`, the guest learns the scores of the
-        training rows for it; every party must set it, and the hosts `allow_training_scores` too.
+        Fit the probabilities σ(az + b) to the labels after the training. With `peer`, the guest
+        learns the scores of the training rows. All parties must then set `calibrate`, and the hosts
+        also `allow_training_scores`.
     allow_label_leak : bool, default False
-        Accept fewer samples than 16 times the features of a party for encrypted back ends. The party's gradients can then
-        reveal the labels.
+        Accept fewer samples, or samples of a batch, than 16 times the features of a party for
+        encrypted back ends. The party's gradients can then reveal the labels.
     allow_training_scores : bool, default False
         With `peer`: let the guest learn this party's part of the scores of training rows.
     role : {"guest", "host"}, optional
@@ -107,11 +114,11 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
     peer : ciphermill.federated.Network, optional
         The connections to the other parties. By default all parties are in one process.
     state : path, optional
-        With `peer`: a directory from which the training resumes after a restart of this party. By default the state is kept in
-        memory: the training then survives cuts of the connection only.
+        With `peer`: a directory from which the training resumes after a restart of this party. By
+        default the state is in memory, and the training survives only cuts of the connection.
     workers : ciphermill.federated.RayWorkers, optional
-        Processes that compute the products of "bfv" with the matrix of this party. In one process, they compute the products
-        of all parties. By default the threads of this process compute them.
+        Processes that compute the products of "bfv" with the matrix of this party. Without `peer`,
+        they compute the products of all parties. By default the threads of this process compute them.
 
     Attributes
     ----------
@@ -120,16 +127,17 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
     intercept_ : array of shape (1,)
         With `peer`, 0 at a host.
     classes_ : array of shape (2,)
+        With `peer`, only at the guest.
     n_iter_ : array of shape (1,)
     calibration_ : tuple of two floats
-        a and b of the probabilities; (1, 0) without calibration.
+        a and b of the probabilities; (1, 0) without calibration, and at a host.
     report_ : Report
         Seconds by step, bytes, guarantees, leaks.
 
     Notes
     -----
-    The loss is the Taylor polynomial of degree 2 of the logistic loss. Data is rounded to 16 bits in each column; standardise
-    columns of very different spread before.
+    The loss is the Taylor polynomial of degree 2 of the logistic loss. Each column is rounded to 16
+    bits. Standardise columns of very different spread first.
 
     Examples
     --------
@@ -187,9 +195,10 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None, ids: npt.ArrayLike | None = None) -> Self:
         """Fit the weights.
 
-        In one process, X has the columns of all parties. With `peer`, X has the columns of this party, and only the guest
-        passes labels y; the rows of all parties are in the same order. The parties compare a digest of `ids`, if there are
-        any. Raises `ParameterError` for unsuitable parameters before any computation, and `PeerError` as
+        In one process, X has the columns of all parties. With `peer`, X has the columns of this
+        party, and only the guest passes labels y. All parties pass the same rows in the same order.
+        They compare a digest of `ids`, so either all parties pass `ids` or none does. Raises
+        `ParameterError` for unsuitable parameters before any computation, and `PeerError` as
         `ciphermill.federated` describes.
         """
         if self.peer is not None:
@@ -334,9 +343,11 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """The scores; above 0 the second class is likelier.
 
-        With `peer`, all parties call it at the same time with their columns of the same rows. The hosts send their parts of the
-        scores, and the guest learns them; a host returns its part. Rows of the training are refused unless the party has set
-        `allow_training_scores`.
+        With `peer`, all parties call it at the same time with their columns of the same rows. The
+        hosts send their parts of the scores to the guest. The guest returns the scores, and a host
+        returns its part. If more than half of the rows are rows of the training, a host sends
+        nothing, unless it has set `allow_training_scores`. It then raises `ParameterError`, and the
+        guest `PeerError`.
         """
         check_is_fitted(self)
         data: Floats = validate_data(self, X, dtype=np.float64, reset=False)
@@ -360,17 +371,20 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         return joint_scores(network, data, self._own_scores(data), purpose, rows)
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
-        """The likelier class of each sample."""
+        """The likelier class of each sample.
+
+        With `peer`, only the guest calls it. The hosts call `decision_function`.
+        """
         scores = self.decision_function(X)
         return np.asarray(self.classes_[(scores > 0).astype(int)])
 
     def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """The probabilities of both classes."""
+        """The probabilities of both classes. With `peer`, as `predict`."""
         second = sigmoid(self.decision_function(X))
         return np.column_stack([1.0 - second, second])
 
     def predict_log_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """The logarithms of the probabilities of both classes."""
+        """The logarithms of the probabilities of both classes. With `peer`, as `predict`."""
         z = self.decision_function(X)
         return np.column_stack([-np.logaddexp(0.0, z), -np.logaddexp(0.0, -z)])
 
