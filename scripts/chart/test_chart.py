@@ -409,7 +409,7 @@ class Notes(unittest.TestCase):
             run = helm(example(name), "install", RELEASE, str(CHART), "--dry-run=client")
             self.assertEqual(run.returncode, 0, run.stderr)
             notes = run.stdout.partition("NOTES:\n")[2]
-            self.assertIn(f"{example(name)['party']['name']} is a {example(name)['party']['role']}.", notes)
+            self.assertIn(f"The role of {example(name)['party']['name']} is {example(name)['party']['role']}.", notes)
             self.assertEqual("Peers connect to port 7443" in notes, name != "guest")
             self.assertNotIn("No NetworkPolicy", notes)
 

@@ -22,7 +22,7 @@
 {{- end }}
 {{- $names = append $names $peer.name }}
 {{- if eq $peer.role $role }}
-{{- fail (printf "%s.role: a peer of this %s is not a %s; use %s" $field $role $peer.role (get (dict "guest" "host or arbiter" "host" "guest or arbiter" "arbiter" "guest or host") $role)) }}
+{{- fail (printf "%s.role: a peer of this %s does not have the role %s; use %s" $field $role $peer.role (get (dict "guest" "host or arbiter" "host" "guest or arbiter" "arbiter" "guest or host") $role)) }}
 {{- end }}
 {{- if eq $peer.role "guest" }}{{ $guests = add1 $guests }}{{ end }}
 {{- if eq $peer.role "arbiter" }}{{ $arbiters = add1 $arbiters }}{{ end }}
