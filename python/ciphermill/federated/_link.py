@@ -224,7 +224,7 @@ class Link:
         size = len(instance(payload, bytes, "the payload"))
         if size > self._budget:
             raise MemoryLimitError(
-                f'the message "{kind}" has {size} bytes, the limit is budget={self._budget}; raise it'
+                f'the message "{kind}" has {size} bytes, the limit is {self._budget}; use fewer blocks, or fewer rows'
             )
         with self._usable():
             wait = self._wait(f'room for the message "{kind}"')
@@ -475,8 +475,8 @@ class Link:
             raise self._unexpected(frame, "acknowledgements")
         if len(self._early) >= MAX_EARLY:
             raise MemoryLimitError(
-                f"this side waits for acknowledgements of {self._outbox.nbytes} bytes, the limit is budget={self._budget}, and "
-                f"{self.peer} sent {MAX_EARLY} frames that the program did not ask for yet; raise the budget"
+                f"this side waits for acknowledgements of {self._outbox.nbytes} bytes, the limit is {self._budget}, and "
+                f"{self.peer} sent {MAX_EARLY} frames that the program did not ask for yet; use fewer blocks, or fewer rows"
             )
         self._early.append(frame)
 

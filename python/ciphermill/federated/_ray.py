@@ -25,11 +25,12 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from ciphermill import _native
-from ciphermill._checks import integer, optional, real
+from ciphermill._checks import integer, optional
 from ciphermill._hetero.numbers import Columns
 from ciphermill._hetero.tiles import MOST_BLOCKS, Cells
 from ciphermill._hetero.workers import Cell, CellServer, Keys, Workers, as_octets, requested_blocks
 from ciphermill.errors import CiphermillError, DtypeError, MemoryLimitError, ParameterError, WorkerError
+from ciphermill.federated._link import check_deadline
 from ciphermill.federated._tls import parse_address
 
 #: The prefix of addresses for processes that are not on a node.
@@ -40,9 +41,6 @@ MOST_ACTORS, MOST_THREADS = 1024, 1024
 
 #: Seconds in which a worker must return a product or a prepared cell.
 DEADLINE = 300.0
-
-#: The most seconds of a deadline.
-MOST_SECONDS = 7 * 24 * 3600.0
 
 #: Seconds for a first connection to the address of a cluster.
 ATTEMPT = 10.0
@@ -76,7 +74,7 @@ class RayWorkers(Workers):
         RAY_ADDRESS. Without this variable, a cluster on this machine begins and ends with this object; it listens on the loopback
         address only. If this process has called `ray.init` already, that cluster is used.
     actors : int, optional
-        The number of processes, 1 to 1024, by default one for each CPU of the cluster. There is at most one for each cell.
+        The number of processes, 1 to 1024, by default one for each `threads` CPUs of a node. There is at most one for each cell.
     blocks : int, optional
         The number of blocks into which the features are cut, 1 to 256, by default as few as possible. There is at most one
         for each feature. The cells are the blocks times the tiles of 16384 samples.
@@ -93,7 +91,7 @@ class RayWorkers(Workers):
     ImportError
         If Ray is not installed.
     ParameterError
-        If a parameter is out of range.
+        If a parameter is out of range. During a training: if a node has another version of the package.
     WorkerError
         During a training: if the cluster cannot be reached, or its workers fail or are silent until the deadline.
     MemoryLimitError
@@ -115,11 +113,7 @@ class RayWorkers(Workers):
         self._blocks = optional(blocks, "blocks", 1, MOST_BLOCKS)
         self._threads = integer(threads, "threads", 1, MOST_THREADS)
         self._directory = None if directory is None else _checked_directory(directory)
-        self._deadline = real(deadline, "the deadline")
-        if not 0 < self._deadline <= MOST_SECONDS:
-            raise ParameterError(
-                f"the deadline is {self._deadline:g} seconds; use a number above 0 and at most {MOST_SECONDS:g}"
-            )
+        self._deadline = check_deadline(deadline)
         self._ray = _ray()
         self._lock = threading.Lock()
         self._pool: Pool | None = None
