@@ -14,3 +14,8 @@ def printable(text: str) -> str:
 def shortened(text: str) -> str:
     """The text, cut to 80 characters."""
     return text if len(text) <= LENGTH else text[: LENGTH - 3] + "..."
+
+
+def in_message(text: str) -> str:
+    """The text in a message: printable, and cut."""
+    return shortened(printable(text))

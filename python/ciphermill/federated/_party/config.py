@@ -16,7 +16,7 @@ from ciphermill.federated._network import DEADLINE, MAX_HOSTS, Peer, Role
 from ciphermill.federated._ray import MOST_ACTORS, MOST_THREADS
 from ciphermill.federated._rows import MAX_FEATURES
 from ciphermill.federated._session import ARBITER, GUEST, HOST
-from ciphermill.federated._text import printable, shortened
+from ciphermill.federated._text import in_message
 from ciphermill.federated._tls import MAX_NAME, NAME, Address, parse_address
 
 T = TypeVar("T")
@@ -440,4 +440,4 @@ def _ray(document: _Section, role: str, training: Terms) -> Ray | None:
 def _shown(value: object) -> str:
     """A value as in the file, shortened."""
     text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else repr(value)
-    return shortened(printable(text))
+    return in_message(text)

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ciphermill._hetero.numbers import Floats
 from ciphermill.errors import CiphermillError, MemoryLimitError, ParameterError, RangeError
 from ciphermill.federated._align import MAX_ID_BYTES, MAX_IDS
-from ciphermill.federated._text import printable, shortened
+from ciphermill.federated._text import in_message
 
 #: The most rows of a file.
 MAX_ROWS = MAX_IDS
@@ -205,19 +205,14 @@ def _select(names: Sequence[str], selection: Selection) -> tuple[str, ...]:
         if name == "":
             raise ParameterError(f"column {number} has no name; use a header with a name for each column")
         if name in seen:
-            raise ParameterError(f'two columns have the name "{_name(name)}"; use different names')
+            raise ParameterError(f'two columns have the name "{in_message(name)}"; use different names')
         seen.add(name)
     reserved = [name for name in (selection.id, selection.label) if name is not None]
     for name in (*reserved, *(selection.features or ())):
         if name not in seen:
-            shown = ", ".join(_name(name) for name in names[:10]) + (", …" if len(names) > 10 else "")
-            raise ParameterError(f'there is no column "{_name(name)}"; use {shown}')
+            shown = ", ".join(in_message(name) for name in names[:10]) + (", …" if len(names) > 10 else "")
+            raise ParameterError(f'there is no column "{in_message(name)}"; use {shown}')
     return selection.features or tuple(name for name in names if name not in reserved)
-
-
-def _name(text: str) -> str:
-    """The name of a column in a message."""
-    return shortened(printable(text))
 
 
 # CSV.
@@ -338,7 +333,7 @@ class _CsvRows:
         for name, cell in zip(self._features, cells, strict=True):
             fault = _fault(cell)
             if fault:
-                return ParameterError(f'line {line}, column "{_name(name)}": the cell {fault}')
+                return ParameterError(f'line {line}, column "{in_message(name)}": the cell {fault}')
         raise AssertionError("a row without a fault")
 
     def _wrong_width(self, line: int, cells: int) -> ParameterError:
@@ -350,7 +345,7 @@ class _CsvRows:
         if not 1 <= len(cell.encode()) <= MAX_ID_BYTES:
             what = f"has more than {MAX_ID_BYTES} bytes" if cell else "is empty"
             raise ParameterError(
-                f'line {line}, column "{_name(self._header[self._id or 0])}": the id {what}; use 1 to {MAX_ID_BYTES} bytes'
+                f'line {line}, column "{in_message(self._header[self._id or 0])}": the id {what}; use 1 to {MAX_ID_BYTES} bytes'
             )
         earlier = self._ids.setdefault(cell, line)
         if earlier != line:
@@ -455,10 +450,10 @@ def _read_npz(selection: Selection) -> Table:
                     )
                 name = member.filename.removesuffix(".npy")
                 with archive.open(member) as file:
-                    array = _read_array(file, f'the array "{_name(name)}"', member.file_size, selection)
+                    array = _read_array(file, f'the array "{in_message(name)}"', member.file_size, selection)
                 for column, values in _columns(array, name).items():
                     if column in columns:
-                        raise ParameterError(f'two columns have the name "{_name(column)}"; use different names')
+                        raise ParameterError(f'two columns have the name "{in_message(column)}"; use different names')
                     columns[column] = values
     except (zipfile.BadZipFile, RuntimeError, EOFError, zlib.error) as error:
         raise ParameterError(f"the file is not an archive of NumPy ({error}); use numpy.savez") from error
@@ -522,12 +517,14 @@ def _fill(values: Floats, columns: list[Floats]) -> None:
 def _numbers_of(column: npt.NDArray[Any], name: str, first: int = 1) -> Floats:
     """The numbers of a column, whose first row has the number `first`."""
     if column.dtype.kind not in "biuf":
-        raise ParameterError(f'the column "{_name(name)}" has the type {column.dtype}; use numbers')
+        raise ParameterError(f'the column "{in_message(name)}" has the type {column.dtype}; use numbers')
     numbers = column.astype(np.float64)
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong):
         what = "NaN" if np.isnan(numbers[wrong[0]]) else "infinite"
-        raise ParameterError(f'row {first + int(wrong[0])}, column "{_name(name)}": the cell is {what}; use a number')
+        raise ParameterError(
+            f'row {first + int(wrong[0])}, column "{in_message(name)}": the cell is {what}; use a number'
+        )
     return numbers
 
 
@@ -639,7 +636,7 @@ class _ParquetRows:
             kind = schema.field(name).type
             plain = kind.value_type if types.is_dictionary(kind) else kind
             if not any(check(plain) for check in checks):
-                raise ParameterError(f'the column "{_name(name)}" has the type {kind}; use {use}')
+                raise ParameterError(f'the column "{in_message(name)}" has the type {kind}; use {use}')
 
     def _unpacked(self) -> int:
         """Bytes of the row groups without compression."""
@@ -649,7 +646,7 @@ class _ParquetRows:
     def _numbers(self, column: Any, name: str, first: int) -> Floats:
         if column.null_count:
             row = next(row for row, value in enumerate(column.to_pylist(), first + 1) if value is None)
-            raise ParameterError(f'row {row}, column "{_name(name)}": the cell is empty; use a number')
+            raise ParameterError(f'row {row}, column "{in_message(name)}": the cell is empty; use a number')
         return _numbers_of(column.to_numpy(zero_copy_only=False), name, first + 1)
 
 
