@@ -3,8 +3,7 @@
 import random
 import socket
 
-#: Below the ports that the system gives to connections, and beside those of Ray's workers (10002 to 19999) and clients (23000 to
-#: 23999). Tests that run at the same time may choose from them.
+#: Linux gives connections ports from 32768 on. Ray's workers have 10002 to 19999, its clients 23000 to 23999.
 LEAST, MOST = 24_000, 32_767
 
 
