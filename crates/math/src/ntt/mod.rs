@@ -5,7 +5,7 @@ mod engine;
 mod error;
 mod four_step;
 mod goldilocks;
-mod prime;
+pub(crate) mod prime;
 mod provider;
 pub mod reference;
 mod rns;

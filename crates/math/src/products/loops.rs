@@ -1,8 +1,8 @@
 //! Plain loops on 128-bit sums, for every CPU and every modulus below 2^62.
 //!
-//! The CPU makes one 128-bit product per cycle; vectors of 32-bit products are not faster. Four sums at a time stay in
-//! registers, and packed words are unpacked once for all four. A sum is reduced before it could exceed 128 bits: after
-//! [`most_terms`] products, at least 15.
+//! It serves moduli and CPUs that neither `ifma.rs` nor `fma.rs` does. The CPU makes one 128-bit product per cycle;
+//! vectors of 32-bit products are not faster. Four sums at a time stay in registers, and packed words are unpacked once
+//! for all four. A sum is reduced before it could exceed 128 bits: after [`most_terms`] products, at least 15.
 
 use super::matrix::{GROUP, group_size};
 use super::orbit::Rotation;

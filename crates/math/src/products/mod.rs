@@ -17,6 +17,8 @@ use crate::pointwise::{PointwiseError, PointwiseKernels};
 use crate::{Isa, Modulus};
 
 #[cfg(target_arch = "x86_64")]
+mod fma;
+#[cfg(target_arch = "x86_64")]
 mod ifma;
 mod loops;
 mod matrix;
@@ -65,6 +67,9 @@ fn check_size(words: usize) {
 #[derive(Clone, Copy, Debug)]
 pub struct ProductKernels {
     pointwise: PointwiseKernels<u64>,
+    /// The constants of sums of doubles, if p fits and the CPU has them.
+    #[cfg(target_arch = "x86_64")]
+    fma: Option<fma::Constants>,
 }
 
 impl ProductKernels {
@@ -73,7 +78,11 @@ impl ProductKernels {
     /// # Errors
     /// If the CPU lacks `isa`.
     pub fn new(modulus: Modulus, isa: Isa) -> Result<Self, PointwiseError> {
-        Ok(Self { pointwise: PointwiseKernels::new(modulus, isa)? })
+        Ok(Self {
+            pointwise: PointwiseKernels::new(modulus, isa)?,
+            #[cfg(target_arch = "x86_64")]
+            fma: (isa != Isa::Portable && modulus.bits() <= fma::MAX_BITS).then(|| fma::Constants::new(modulus)),
+        })
     }
 
     /// p.
@@ -186,6 +195,11 @@ impl ProductKernels {
             // `out`.
             return unsafe { ifma::key_products(c, rotation, digits, head, key, out, accumulate) };
         }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(c) = self.fma.as_ref().filter(|_| digits.len() < fma::MAX_TERMS) {
+            // SAFETY: the CPU has the instruction set; key and digits match.
+            return unsafe { fma::key_products(c, rotation, digits, head, key, out, accumulate) };
+        }
         loops::key_products(self.pointwise.constants(), rotation, digits, head, key, out, accumulate);
     }
 
@@ -213,6 +227,11 @@ impl ProductKernels {
         if let Some(c) = self.ifma() {
             // SAFETY: the CPU has the features; the shapes are checked above.
             return unsafe { ifma::multiply(c, matrix, vectors, sums, accumulate) };
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(c) = &self.fma {
+            // SAFETY: the CPU has the instruction set; the shapes are checked above.
+            return unsafe { fma::multiply(c, matrix, vectors, sums, accumulate) };
         }
         loops::multiply(self.pointwise.constants(), matrix, vectors, sums, accumulate);
     }

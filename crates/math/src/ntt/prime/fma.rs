@@ -39,7 +39,7 @@ use crate::Modulus;
 ///
 /// # Safety
 /// Every method needs a CPU with the features of the implementor.
-pub(super) trait Doubles: Copy {
+pub(crate) trait Doubles: Copy {
     const LANES: usize;
 
     unsafe fn splat(x: f64) -> Self;
@@ -67,11 +67,11 @@ pub(super) trait Doubles: Copy {
 const INTEGER: f64 = (1u64 << 52) as f64;
 
 /// Adding and subtracting this rounds to an integer.
-const ROUND: f64 = 1.5 * INTEGER;
+pub(crate) const ROUND: f64 = 1.5 * INTEGER;
 
 /// `V::LANES` lanes and p < 2^`BITS`, 47 or 50; see the module's documentation.
 #[derive(Clone, Copy)]
-pub(super) struct Fma<V, const BITS: u32> {
+pub(crate) struct Fma<V, const BITS: u32> {
     p: V,
     reciprocal: V,
     round: V,
@@ -79,7 +79,7 @@ pub(super) struct Fma<V, const BITS: u32> {
 
 /// A balanced factor w and w/p.
 #[derive(Clone, Copy)]
-pub(super) struct Factor<V>(V, V);
+pub(crate) struct Factor<V>(V, V);
 
 // SAFETY of every block below: `Doubles` needs the features of the CPU. The caller of `new` vouched for them, and no
 // other function makes a value of `Fma`.
@@ -104,7 +104,7 @@ impl<V: Doubles, const BITS: u32> Fma<V, BITS> {
 
     /// A canonical word as a double.
     #[inline(always)]
-    fn enter(self, x: V) -> V {
+    pub(crate) fn enter(self, x: V) -> V {
         // SAFETY: see above.
         unsafe {
             let integer = V::splat(INTEGER);

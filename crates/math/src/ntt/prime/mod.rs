@@ -42,7 +42,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
-mod fma;
+pub(crate) mod fma;
 #[cfg(target_arch = "x86_64")]
 mod harvey;
 #[cfg(target_arch = "x86_64")]
