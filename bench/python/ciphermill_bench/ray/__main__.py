@@ -172,31 +172,26 @@ def main() -> int:
     spec = importlib.util.find_spec("ciphermill")
     if spec is None or not Path(str(spec.origin)).is_relative_to(sys.prefix):
         commit += " with a package that is not an installed wheel"
-    cases: dict[str, dict[str, Any]] = {}
-    not_run: dict[str, str] = {}
-    for size, contender, blocks in plan(options):
-        for answer in answers(size, contender, blocks, options.quick):
-            name = answer["case"]
-            if "not_run" in answer:
-                not_run[name] = answer["not_run"]
-                print(f"  {name}  not run: {answer['not_run']}", flush=True)
-            else:
-                cases[name] = merged(cases.get(name), answer)
-                right = "" if answer["correct"] else "  WRONG"
-                print(f"  {name}  {duration(answer['median_ns'])}{right}", flush=True)
-    if not cases and not not_run:
-        print(f"ciphermill_bench.ray: no case contains {options.only!r}", file=sys.stderr)
-        return 2
     words = [
         "python -m ciphermill_bench.ray",
         *(["--quick"] if options.quick else []),
         *(["--once"] if options.once else []),
+        *([f"--only {options.only}"] if options.only else []),
     ]
-    words += [f"--only {options.only}"] if options.only else []
-    if options.output:
+    groups = list(plan(options))
+    if not groups:
+        print(f"ciphermill_bench.ray: no case contains {options.only!r}", file=sys.stderr)
+        return 2
+    cases: dict[str, dict[str, Any]] = {}
+    not_run = {
+        case_name(size, count, contender): "not reached" for size, contender, blocks in groups for count in blocks
+    }
+
+    def write(output: Path) -> None:
+        """The record of the cases until now."""
         head = {
             "schema": SCHEMA,
-            "command": " ".join([*words, f"--output {options.output.name}"]),
+            "command": " ".join([*words, f"--output {output.name}"]),
             "commit": commit,
             "started": started,
             "wall_s": round(time.monotonic() - begun),
@@ -207,7 +202,22 @@ def main() -> int:
         rows = [row(case, isa, described["cpu"]) for case in cases.values()]
         # A case may have run once and then found no memory.
         left_out = [{"case": name, "reason": reason} for name, reason in not_run.items() if name not in cases]
-        options.output.write_text(to_json(head, rows=rows, not_run=left_out, model=extend(list(cases.values()))))
+        output.write_text(to_json(head, rows=rows, not_run=left_out, model=extend(list(cases.values()))))
+
+    for size, contender, blocks in groups:
+        for answer in answers(size, contender, blocks, options.quick):
+            name = answer["case"]
+            if "not_run" in answer:
+                not_run[name] = answer["not_run"]
+                print(f"  {name}  not run: {answer['not_run']}", flush=True)
+            else:
+                cases[name] = merged(cases.get(name), answer)
+                right = "" if answer["correct"] else "  WRONG"
+                print(f"  {name}  {duration(answer['median_ns'])}{right}", flush=True)
+        # Each time, so that an interrupted run of hours leaves its record.
+        if options.output:
+            write(options.output)
+    if options.output:
         print(f"Written: {options.output}")
     wrong = [name for name, case in cases.items() if not case["correct"]]
     if wrong:
