@@ -141,6 +141,13 @@ def cham() -> Iterator[str]:
     per_row = (table3[2048][2] - table3[64][2]) / (2048 - 64) * 1e3
     yield f"Table 3 grows by {per_row:.1f} µs per row"
     agree(6144, per_row * 300, 10, "cycles of a row")
+    # Section 4.2: gains of the products within logistic regression, and of the whole.
+    least, most, whole = 30, 1800, 36
+    yield (
+        f"the factor of {most / least:.0f} between the two numbers is that of {4096 * least / most:.0f} to 4096 columns. "
+        f"{most} times the {per_row:.1f} µs of a row in Table 3 are {most * per_row / 4096:.1f} µs for each of 4096 entries"
+    )
+    yield f"a gain of {whole} needs a product that takes at least {100 * (1 - 1 / whole):.1f} % of the baseline"
     unit = 300e6 / 6144
     yield f"6144 cycles at 300 MHz are {unit / 1e3:.1f} k/s for one unit, so {4 * unit / 1e3:.0f} k/s are four units"
     yield f"Table 3 alone needs {2047 / table3[2048][2]:.1f} k key switches per second"

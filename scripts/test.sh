@@ -58,6 +58,8 @@ check "sums of the papers" .venv/bin/python scripts/papers.py
 check "limits of the style of texts" .venv/bin/python scripts/prose.py
 check "circles of source files" .venv/bin/python scripts/circles.py
 check "pictures are of their data (make arch)" sha256sum --check --quiet docs/arch/pictures.sha256
+check "picture is of its record (make bench CASES=federated)" sha256sum --check --quiet docs/federated/pictures.sha256
+check "picture is of its record (make bench CASES=ray)" sha256sum --check --quiet docs/howto/ray/pictures.sha256
 check "Python lints" .venv/bin/ruff check --quiet
 check "Python format" .venv/bin/ruff format --quiet --check
 check "Python types" .venv/bin/mypy --check-untyped-defs --ignore-missing-imports --exclude '^(target|\.)' .

@@ -1,6 +1,6 @@
 """Text of the figures in pages, from the committed records: a function for each block of a page."""
 
 # Each module registers its blocks.
-from . import bench, package, papers, readme, schemes
+from . import bench, federated, package, papers, ray, readme, schemes
 
-__all__ = ["bench", "package", "papers", "readme", "schemes"]
+__all__ = ["bench", "federated", "package", "papers", "ray", "readme", "schemes"]
