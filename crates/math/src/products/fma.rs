@@ -325,7 +325,8 @@ unsafe fn multiply_all<const MANY: bool>(
             let products = Products { registers, unpacking, columns, size, accumulate };
             for v in 0..sums.vectors {
                 let x = entries[v * columns * 2 * LANES..].as_ptr();
-                for row in 0..size {
+                // The sums may end within a group of the matrix.
+                for row in 0..size.min(sums.rows.end - start) {
                     let first = (start + row - sums.rows.start) * sums.vectors + v;
                     // SAFETY: block, rows and vectors lie in the slices.
                     unsafe {
