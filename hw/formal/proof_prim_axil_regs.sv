@@ -48,7 +48,7 @@ module proof_prim_axil_regs #(
     w_strb_q  <= w_strb_i;
   end
 
-  // Answers stay; what is under way, and the last access that was taken.
+  // The answers of the cycle before, the access in progress, and the last access that was taken.
   logic        b_held_q, r_held_q;
   logic [1:0]  b_resp_q, r_resp_q;
   logic [31:0] r_data_q, asked_data_q;

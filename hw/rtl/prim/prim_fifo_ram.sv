@@ -28,7 +28,6 @@ module prim_fifo_ram #(
   count_t             count_q;
   logic               take, give, read, landing_credit, unused;
   logic [1:0]         read_q2;
-  logic [Width-1:0]   read_data;
 
   assign in_ready_o = stored_q != (AddrWidth + 1)'(Depth);
   assign count_o    = count_q;
@@ -66,7 +65,6 @@ module prim_fifo_ram #(
   prim_delay #(.Width(Width), .Depth(1)) u_output_register (
     .clk_i, .rst_ni, .en_i(1'b1), .data_i(read_both[0]), .data_o(read_both[1])
   );
-  assign read_data = read_both[1];
 
   logic [$clog2(Landing + 1)-1:0] credits, landed;
   logic                           landing_ready;
@@ -74,7 +72,7 @@ module prim_fifo_ram #(
     .clk_i, .rst_ni, .clear_i, .take_i(read), .give_i(give), .available_o(landing_credit), .count_o(credits)
   );
   prim_fifo #(.Width(Width), .Depth(Landing)) u_landing (
-    .clk_i, .rst_ni, .clear_i, .in_valid_i(read_q2[1]), .in_ready_o(landing_ready), .in_data_i(read_data),
+    .clk_i, .rst_ni, .clear_i, .in_valid_i(read_q2[1]), .in_ready_o(landing_ready), .in_data_i(read_both[1]),
     .out_valid_o, .out_ready_i, .out_data_o, .count_o(landed)
   );
   assign unused = ^{credits, landed, landing_ready};
