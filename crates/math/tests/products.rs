@@ -228,6 +228,32 @@ fn matrix_products_are_the_definition_for_n_4096() {
     }
 }
 
+/// The first rows of a matrix are multiplied alone if they are whole groups. Nothing is written behind the sums.
+#[test]
+fn sums_end_with_a_group_of_rows() {
+    let (n, rows, columns) = (16, 7, 3);
+    let p = ntt_primes(50, 64).next().expect("a prime");
+    let mut random = Random(1);
+    let entries: Vec<Vec<u64>> = (0..rows * columns).map(|_| random.spectrum(n, p.value(), false)).collect();
+    let matrix = MatrixBlock::pack(n, rows, columns, |row, column| &entries[row * columns + column]);
+    let mut x = VectorBlock::zeroed(n, 1, columns);
+    (0..columns).for_each(|j| x.set(0, j, [&entries[j], &entries[columns + j]]));
+    for isa in paths() {
+        let kernels = ProductKernels::new(p, isa).expect("kernels");
+        let multiply = |count: usize| {
+            let mut sums = SumBlock::zeroed(n, count, 1);
+            kernels.multiply(&matrix, &x, &mut sums.part(), false);
+            sums
+        };
+        let (all, first) = (multiply(rows), multiply(4));
+        assert!((0..4).all(|row| all.get(row, 0) == first.get(row, 0)), "{isa}");
+        for count in [1, 2, 3, 5, 6, 8] {
+            let refused = std::panic::catch_unwind(|| multiply(count));
+            assert!(refused.is_err(), "{isa}, sums of {count} rows");
+        }
+    }
+}
+
 #[test]
 fn positions_are_entries_and_parts_are_the_whole() {
     for (rows, columns) in [(1, 1), (1, 5), (3, 4), (4, 4), (6, 3), (8, 2)] {

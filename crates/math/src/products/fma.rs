@@ -325,8 +325,7 @@ unsafe fn multiply_all<const MANY: bool>(
             let products = Products { registers, unpacking, columns, size, accumulate };
             for v in 0..sums.vectors {
                 let x = entries[v * columns * 2 * LANES..].as_ptr();
-                // The sums may end within a group of the matrix.
-                for row in 0..size.min(sums.rows.end - start) {
+                for row in 0..size {
                     let first = (start + row - sums.rows.start) * sums.vectors + v;
                     // SAFETY: block, rows and vectors lie in the slices.
                     unsafe {

@@ -30,6 +30,7 @@ mod small;
 mod sums;
 mod vectors;
 
+use matrix::GROUP;
 pub use matrix::{MatrixBlock, MatrixPart};
 pub use monomial::{MonomialFft, SmallInteger};
 pub use orbit::{FromOrbit, OrbitOrder, Rotation};
@@ -216,13 +217,15 @@ impl ProductKernels {
     /// sums are touched.
     ///
     /// # Panics
-    /// If the shapes do not match.
+    /// If the shapes do not match, or the sums end within a group of four rows of the matrix.
     pub fn multiply(&self, matrix: &MatrixBlock, vectors: &VectorBlock, sums: &mut SumPart<'_>, accumulate: bool) {
         assert_eq!(matrix.polynomial_size(), vectors.polynomial_size(), "length of the vectors' spectra");
         assert_eq!(matrix.polynomial_size(), sums.polynomial_size, "length of the sums' spectra");
         assert_eq!(matrix.columns(), vectors.columns(), "length of the vectors");
         assert_eq!(vectors.vectors(), sums.vectors, "number of vectors");
-        assert!(sums.rows.end <= matrix.rows(), "number of rows");
+        // The kernels write whole groups of the matrix's rows.
+        let end = sums.rows.end;
+        assert!(end == matrix.rows() || end < matrix.rows() && end.is_multiple_of(GROUP), "number of rows");
         #[cfg(target_arch = "x86_64")]
         if let Some(c) = self.ifma() {
             // SAFETY: the CPU has the features; the shapes are checked above.
