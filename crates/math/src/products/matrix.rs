@@ -102,6 +102,11 @@ impl MatrixBlock {
         self.width
     }
 
+    /// Whether a group ends before row `row`: kernels write whole groups.
+    pub(super) fn is_end_of_group(&self, row: usize) -> bool {
+        row == self.rows || row < self.rows && row.is_multiple_of(GROUP)
+    }
+
     /// The entries, block after block, eight packed words each, and eight words more.
     pub(super) fn words(&self) -> &[u64] {
         &self.words

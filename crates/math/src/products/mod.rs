@@ -30,7 +30,6 @@ mod small;
 mod sums;
 mod vectors;
 
-use matrix::GROUP;
 pub use matrix::{MatrixBlock, MatrixPart};
 pub use monomial::{MonomialFft, SmallInteger};
 pub use orbit::{FromOrbit, OrbitOrder, Rotation};
@@ -223,9 +222,7 @@ impl ProductKernels {
         assert_eq!(matrix.polynomial_size(), sums.polynomial_size, "length of the sums' spectra");
         assert_eq!(matrix.columns(), vectors.columns(), "length of the vectors");
         assert_eq!(vectors.vectors(), sums.vectors, "number of vectors");
-        // The kernels write whole groups of the matrix's rows.
-        let end = sums.rows.end;
-        assert!(end == matrix.rows() || end < matrix.rows() && end.is_multiple_of(GROUP), "number of rows");
+        assert!(matrix.is_end_of_group(sums.rows.end), "number of rows");
         #[cfg(target_arch = "x86_64")]
         if let Some(c) = self.ifma() {
             // SAFETY: the CPU has the features; the shapes are checked above.
