@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import grpc
 import pytest
@@ -30,7 +31,7 @@ import ciphermill as cm
 from ciphermill._hetero.messages import Receive
 from ciphermill.federated import _frames
 from ciphermill.federated._frames import CHUNK, MAX_FRAME, encode
-from ciphermill.federated._grpc import MAX_BYTES, METHOD, SERVICE, Dialer, Listener
+from ciphermill.federated._grpc import MAX_BYTES, METHOD, SERVICE, Dialer, Listener, _Accepted
 from ciphermill.federated._link import Link, Lost
 from ciphermill.federated._tls import TLS, Address, Identity, digest, parse_address
 from ciphermill.federated._x509 import read_certificate
@@ -171,6 +172,14 @@ def test_connections_cut_at_any_time(listener: Listener, files: Files) -> None:
         _, found = together(cut, talk)
     assert all(isinstance(count, int) for count in found), found
     assert found[0] > 1
+
+
+def test_a_call_that_ends_before_its_first_frame() -> None:
+    """gRPC may end a call before it asks for a frame. No thread reads from such a call."""
+    stream = _Accepted("bank", iter(()), Mock(spec=grpc.ServicerContext))
+    stream.finish()
+    stream.close()
+    assert stream.ended
 
 
 @pytest.mark.parametrize(("piece", "pause"), [(1, 0.0), (1 << 16, 0.01)])

@@ -181,7 +181,9 @@ class _Call(Stream):
             self._part()
             # The writing thread may close the stream first. A goodbye that came before can still be read.
             self._incoming.close(Lost("this side closed the stream"))
-            self._reader.join(PARTING)
+            # gRPC may end a call before it asks for the first frame, and then the thread was never started.
+            if self._reader.is_alive():
+                self._reader.join(PARTING)
 
     def _part(self) -> None:
         """Let the last frames leave for at most `PARTING` seconds, then end the call."""
