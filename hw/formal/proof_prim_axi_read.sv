@@ -87,12 +87,12 @@ module proof_prim_axi_read #(
       same:    assert (pending == owed_q + offered);
       fits:    assert (!u_dut.word || u_dut.drop || u_dut.queue_ready);
       answers: assert (!r_valid_i || u_dut.waiting_valid);
-      number:  assert (u_dut.draining_q || inside_q == 32'(u_dut.left_q) + pending + queued);
+      number:  assert (u_dut.draining_q || inside_q == 32'(u_dut.u_burst.left_q) + pending + queued);
       ends:    assert (!u_dut.draining_q || pending != 0);
       // For the induction.
       bounded: assert (owed_q <= Outstanding * Burst);
       room:    assert (u_dut.draining_q || 32'(u_dut.room_q) + pending + queued == Buffer);
-      emptied: assert (!u_dut.draining_q || (queued == 0 && inside_q == 0 && u_dut.left_q == '0
+      emptied: assert (!u_dut.draining_q || (queued == 0 && inside_q == 0 && u_dut.u_burst.left_q == '0
                        && 32'(u_dut.room_q) == Buffer));
       stored:  assert (32'(u_dut.u_queue.count_q) == 32'(u_dut.u_queue.stored_q) + 32'(u_dut.u_queue.read_q2[0])
                        + 32'(u_dut.u_queue.read_q2[1]) + 32'(u_dut.u_queue.u_landing.count_q));

@@ -110,12 +110,12 @@ module proof_prim_axi_write #(
       most:   assert (begun_q - answered_q <= Outstanding);
       counts: assert (32'(u_dut.bursts_q) == begun_q - answered_q);
       ends:   assert (!u_dut.draining_q || u_dut.bursts_q != '0);
-      idles:  assert (!idle || (begun_q == answered_q && u_dut.left_q == '0));
+      idles:  assert (!idle || (begun_q == answered_q && u_dut.u_burst.left_q == '0));
       // For the induction.
       address: assert (begun_q == addressed_q + 32'(aw_valid));
       ordered: assert (answered_q <= addressed_q && answered_q <= ended_q && ended_q <= begun_q);
       passing: assert (begun_q == ended_q + lasts + queue);
-      emptied: assert (!u_dut.draining_q || u_dut.left_q == '0);
+      emptied: assert (!u_dut.draining_q || u_dut.u_burst.left_q == '0);
       order:   assert (32'(u_dut.u_lengths.count_q) <= Outstanding && 32'(u_dut.u_lengths.read_q) < Outstanding
                        && 32'(u_dut.u_lengths.write_q)
                        == (32'(u_dut.u_lengths.read_q) + 32'(u_dut.u_lengths.count_q)) % Outstanding);

@@ -1,8 +1,7 @@
 // Writes runs of whole words through an AXI4 port. A run is an address and a number of words; as many words come in, in
 // order, each with a strobe for each of its bytes.
 //
-// Bursts are INCR, of at most `Burst` words and within a page of 4096 bytes, with one ID; up to `Outstanding` of them
-// wait for their response. No output depends on an input of the same cycle.
+// Bursts are those of `prim_axi_burst`, with one ID; up to `Outstanding` of them wait for their response. No output depends on an input of the same cycle.
 //
 // `clear_i` ends all runs. The port begins no further burst and ends the earlier ones with words without a byte.
 // `idle_o` is low until the last response has come.
@@ -10,10 +9,9 @@ module prim_axi_write #(
   parameter int unsigned AddrWidth   = 40,  // Bits of a byte address.
   parameter int unsigned DataWidth   = 512,  // Bits of a word, a power of two from 32 to 1024.
   parameter int unsigned RunWidth    = 24,  // Bits of the number of words of a run.
-  parameter int unsigned Burst       = 64,  // Words of a burst at most, a power of two up to 256 and 4096 bytes.
+  parameter int unsigned Burst       = 64,  // Words of a burst at most, a power of two from 2 to 256 and 4096 bytes.
   parameter int unsigned Outstanding = 32,  // Bursts that wait for a response at most.
-  localparam int unsigned Bytes = DataWidth / 8,  // Bytes of a word.
-  localparam int unsigned LogBytes = $clog2(Bytes)  // Bits of a byte's place in a word.
+  localparam int unsigned Bytes = DataWidth / 8  // Bytes of a word.
 ) (
   input  logic                 clk_i,  // Clock.
   input  logic                 rst_ni,  // Asynchronous reset, active low.
@@ -46,36 +44,25 @@ module prim_axi_write #(
   output logic                 b_ready_o,  // AXI: always 1.
   input  logic [1:0]           b_resp_i  // AXI: an error if bit 1 is set.
 );
-  localparam int unsigned WordAddrWidth = AddrWidth - LogBytes;
   localparam int unsigned BurstWidth = $clog2(Burst) + 1;
   localparam int unsigned CountWidth = $clog2(Outstanding + 1);
-  typedef logic [WordAddrWidth-1:0] addr_t;
   typedef logic [BurstWidth-1:0] burst_t;
   typedef logic [CountWidth-1:0] count_t;
 
-  if (Burst > 256 || Burst * DataWidth > 32768) begin : gen_wrong_size
-    $error("prim_axi_write: a burst has at most 256 words and 4096 bytes");
-  end
-
-  // The rest of the run whose bursts are being begun.
-  addr_t               addr_q;
-  logic [RunWidth-1:0] left_q;
   // Bursts without a response.
-  count_t              bursts_q;
-  logic                draining_q, error_q;
+  count_t bursts_q;
+  logic   draining_q, error_q;
 
-  // The next burst ends with the run, or before the next multiple of `Burst` words: then no burst crosses a page.
-  burst_t to_boundary, burst;
-  logic   begin_burst, begin_ready, lengths_ready, take_run, response;
-  assign to_boundary = burst_t'(Burst) - burst_t'(addr_q[BurstWidth-2:0]);
-  assign burst       = left_q <= RunWidth'(to_boundary) ? burst_t'(left_q) : to_boundary;
-  assign begin_ready = !aw_valid_o || aw_ready_i;
-  assign begin_burst = left_q != '0 && begin_ready && lengths_ready && bursts_q != count_t'(Outstanding) && !draining_q
-                       && !clear_i;
-  assign run_ready_o = left_q == '0 && !draining_q;
-  assign take_run    = run_valid_i && run_ready_o && !clear_i;
-  assign b_ready_o   = 1'b1;
-  assign response    = b_valid_i && bursts_q != '0;
+  burst_t burst;
+  logic   begin_burst, lengths_ready, beginning, ends_run, response;
+  prim_axi_burst #(.AddrWidth(AddrWidth), .DataWidth(DataWidth), .RunWidth(RunWidth), .Burst(Burst)) u_burst (
+    .clk_i, .rst_ni, .clear_i, .hold_i(draining_q), .run_valid_i, .run_ready_o, .run_addr_i, .run_words_i,
+    .allow_i(lengths_ready && bursts_q != count_t'(Outstanding)), .begin_o(begin_burst), .words_o(burst),
+    .ends_run_o(ends_run), .busy_o(beginning), .valid_o(aw_valid_o), .ready_i(aw_ready_i), .addr_o(aw_addr_o),
+    .len_o(aw_len_o), .size_o(aw_size_o), .burst_o(aw_burst_o)
+  );
+  assign b_ready_o = 1'b1;
+  assign response  = b_valid_i && bursts_q != '0;
 
   // The words of the bursts whose data has not passed yet. While the port drains, words without a byte pass.
   burst_t length, words_q;
@@ -95,27 +82,18 @@ module prim_axi_write #(
   );
 
   logic unused;
-  assign aw_size_o  = 3'(LogBytes);
-  assign aw_burst_o = 2'b01;
-  assign error_o    = error_q;
-  assign idle_o     = left_q == '0 && bursts_q == '0 && !draining_q;
-  assign unused     = ^{lengths, b_resp_i[0], run_addr_i[LogBytes-1:0]};
+  assign error_o = error_q;
+  assign idle_o  = !beginning && bursts_q == '0 && !draining_q;
+  assign unused  = ^{lengths, ends_run, b_resp_i[0]};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      aw_valid_o <= 1'b0;
-      left_q     <= '0;
       words_q    <= '0;
       bursts_q   <= '0;
       draining_q <= 1'b0;
       error_q    <= 1'b0;
     end else begin
-      if (begin_ready) aw_valid_o <= begin_burst;
       if (word) words_q <= last_word ? '0 : words_q + 1'b1;
-
-      if (clear_i) left_q <= '0;
-      else if (take_run) left_q <= run_words_i;
-      else if (begin_burst) left_q <= left_q - RunWidth'(burst);
 
       // `aw_valid_o` counts: its burst has no response before its data, which passes meanwhile.
       bursts_q   <= bursts_q + count_t'(begin_burst) - count_t'(response);
@@ -123,15 +101,6 @@ module prim_axi_write #(
 
       if (clear_i) error_q <= 1'b0;
       else if (b_valid_i && !draining_q && (b_resp_i[1] || bursts_q == '0)) error_q <= 1'b1;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (take_run) addr_q <= run_addr_i[AddrWidth-1:LogBytes];
-    else if (begin_burst) addr_q <= addr_q + addr_t'(burst);
-    if (begin_ready) begin
-      aw_addr_o <= {addr_q, LogBytes'(0)};
-      aw_len_o  <= 8'(burst - 1'b1);
     end
   end
 endmodule
