@@ -1,5 +1,5 @@
 """Lints the RTL: Verible's style rules on every file, also of the proofs; Verilator's -Wall on every configuration of
-hw/units.toml.
+hw/units.toml, and, as they are by default, on the modules that no configuration contains.
 
     python hw/flow/lint.py
 
@@ -9,10 +9,11 @@ Prints what is wrong and ends with 1, or says what was looked at.
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from units import HW, Configuration, configurations, folders, packages, sources
+from units import HW, Configuration, Step, configurations, folders, packages, reached, sources
 
 
 def verilator_root() -> Path:
@@ -43,13 +44,27 @@ def elaborate(configuration: Configuration) -> str:
     return f"-- {configuration}\n{done.stderr}" if done.returncode != 0 else ""
 
 
+def alone(tops: Iterable[str], files: Iterable[Path]) -> list[Configuration]:
+    """Modules that are in none of these, as they are by default; without those that such a module contains."""
+    files = list(files)
+    contained = {path for top in tops for path in reached(top, files)}
+    left = [path for path in files if path not in contained and not path.stem.endswith("_pkg")]
+    inner = {path for outer in left for path in reached(outer.stem, files) if path != outer}
+    return [
+        Configuration(path.parent.name, path.stem, path.stem, {}, False, Step(), Step())
+        for path in left
+        if path not in inner
+    ]
+
+
 def warnings() -> bool:
     """Verilator's warnings; true if there are none."""
     listed = configurations()
+    others = alone({configuration.top for configuration in listed}, sources())
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = [text for text in pool.map(elaborate, listed) if text]
+        found = [text for text in pool.map(elaborate, listed + others) if text]
     print("\n".join(found), end="", file=sys.stderr)
-    print(f"verilator -Wall: {len(listed)} configurations")
+    print(f"verilator -Wall: {len(listed)} configurations; alone: {', '.join(map(str, others)) or 'no module'}")
     return not found
 
 

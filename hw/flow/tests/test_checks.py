@@ -1,5 +1,6 @@
 """Tests of what the flow reads and counts: python -m unittest discover hw/flow/tests."""
 
+import dataclasses
 import json
 import sys
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import coverage
+import lint
 import mutate
 import prove
 import report
@@ -90,6 +92,33 @@ class Coverage(unittest.TestCase):
             "u/u.sv:9: line if",
         }
         self.assertEqual(set(coverage.in_ranges(points)), expected)
+
+
+class Lint(unittest.TestCase):
+    """What Verilator looks at beyond the configurations."""
+
+    def test_a_module_that_no_configuration_contains_is_linted_alone(self) -> None:
+        """With the modules that it contains, which are not linted again."""
+        with tempfile.TemporaryDirectory() as name:
+            files = []
+            for module, text in (
+                ("top", "used u();"),
+                ("used", ""),
+                ("port", "part u();"),
+                ("part", ""),
+                ("a_pkg", ""),
+            ):
+                files.append(Path(name) / f"prim/{module}.sv")
+                files[-1].parent.mkdir(exist_ok=True)
+                files[-1].write_text(text)
+            (found,) = lint.alone(["top"], files)
+        self.assertEqual((str(found), found.top, found.parameters), ("prim/port", "port", {}))
+
+    def test_a_warning_about_such_a_module_is_reported(self) -> None:
+        """The one of its own check of a parameter."""
+        (found,) = [one for one in lint.alone([], units.sources()) if one.top == "prim_reset_sync"]
+        self.assertEqual(lint.elaborate(found), "")
+        self.assertIn("Stages must be at least 2", lint.elaborate(dataclasses.replace(found, parameters={"Stages": 1})))
 
 
 class Mutate(unittest.TestCase):
