@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `make hw`: installs the tools, lints, simulates every configuration of hw/units.toml, proves, synthesises, places and routes,
-# and writes hw/reports/summary.json and docs/hw/results.md. UNIT=unit,unit/configuration does so for these only.
+# `make hw`: installs the tools, lints, simulates every configuration of hw/units.toml, proves, drives AXI ports, synthesises,
+# places and routes, and writes hw/reports/summary.json and docs/hw/results.md. UNIT=unit,unit/configuration does so for these only.
 # What was synthesised before from the same sources with the same tools is not synthesised again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -37,6 +37,8 @@ if [ "$names" = all ]; then
 else
     step proofs .tools/hw/bin/python $flow/prove.py --units "$names"
 fi
+# The benches are of ports and not of units: a run for some units leaves them out.
+if [ "$names" = all ]; then step "AXI ports" .tools/hw-cocotb/bin/python $flow/axi.py; fi
 step "synthesis, place and route" $python $flow/synthesise.py "$names"
 step report $python $flow/report.py "$names"
 exit $failed

@@ -6,7 +6,8 @@
 #   setup.sh riscv   Debian's binutils and GCC for RISC-V, and QEMU's user mode; part of test
 #   setup.sh hw      a C++ compiler, and Verilator, Verible, Yosys and a solver (into .tools/hw); part of test
 #   setup.sh hw-waves  also what waveforms are written and read with: lz4, zlib, pywellen (into .tools/hw-synthesis)
-#   setup.sh hw-full   also, in the same place, Yosys and nextpnr; OpenSTA and the OSU cell library
+#   setup.sh hw-cocotb also what drives AXI ports: cocotb, cocotbext-axi (into .tools/hw-cocotb), and Python as a library
+#   setup.sh hw-full   also, in the place of hw-waves, Yosys and nextpnr; OpenSTA and the OSU cell library
 #   setup.sh python  a toolchain, and .venv: builds the Python package, compares with other libraries in a Python process
 #   setup.sh plots   a toolchain, and matplotlib (into .tools/plots): what `make arch` draws with
 #   setup.sh site    a toolchain, and Sphinx, matplotlib, selenium (into .tools/site): builds the documentation site; part of test
@@ -86,8 +87,28 @@ want_hw_waves() {
     if [ ! -e /usr/include/lz4.h ] || [ ! -e /usr/include/zlib.h ]; then debian liblz4-dev zlib1g-dev; fi
 }
 
+want_hw_cocotb() {
+    want_hw
+    want_python hw/python-tools-cocotb.txt .tools/hw-cocotb
+    # The simulation loads Python, which Debian's command does not bring as a library. Which version, python3 says.
+    local version
+    version=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
+    [ -z "$version" ] || have_libpython || debian "libpython$version"
+}
+
+have_libpython() { # python3's own library is in one of the folders where its build says that it is
+    python3 - <<'PYTHON'
+import os, sys, sysconfig
+name = sysconfig.get_config_var("INSTSONAME") or ""
+folder = sysconfig.get_config_var("LIBDIR") or ""
+folders = (folder, os.path.join(folder, sysconfig.get_config_var("MULTIARCH") or ""))
+sys.exit(".so" not in name or not any(os.path.exists(os.path.join(one, name)) for one in folders))
+PYTHON
+}
+
 want_hw_full() {
     want_hw_waves
+    want_hw_cocotb
     if ! command -v sta >/dev/null || [ ! -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib ]; then
         debian opensta qflow-tech-osu018
     fi
@@ -177,6 +198,11 @@ need_hw_waves() {
     need_python_packages hw/python-tools-synthesis.txt .tools/hw-synthesis
 }
 
+need_hw_cocotb() {
+    need_hw
+    need_python_packages hw/python-tools-cocotb.txt .tools/hw-cocotb --no-deps
+}
+
 need_bench() {
     need_python_packages bench/python-peers.txt bench/.venv
     # The wheel's crypto_mb names four libraries of Intel's compiler of which it uses nothing: empty ones of these names do.
@@ -257,11 +283,18 @@ case "${1:-}" in
         install_lacking
         need_hw_waves
         ;;
+    hw-cocotb)
+        want_build
+        want_hw_cocotb
+        install_lacking
+        need_hw_cocotb
+        ;;
     hw-full)
         want_build
         want_hw_full
         install_lacking
         need_hw_waves
+        need_hw_cocotb
         ;;
     guest)
         want_guest
@@ -334,6 +367,6 @@ case "${1:-}" in
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-full|guest|riscv|python|package|plots|site|browser|chart|sbom|bench|concrete|mutants|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-cocotb|hw-full|guest|riscv|python|package|plots|site|browser|chart|sbom|bench|concrete|mutants|fuzz"
         ;;
 esac

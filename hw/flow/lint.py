@@ -1,4 +1,4 @@
-"""Lints the RTL: Verible's style rules on every file, also of the proofs; Verilator's -Wall on every configuration of
+"""Lints the RTL: Verible's style rules on every file, also of proofs and benches; Verilator's -Wall on every configuration of
 hw/units.toml, and, as they are by default, on the modules that no configuration contains.
 
     python hw/flow/lint.py
@@ -26,7 +26,8 @@ def verilator_root() -> Path:
 def style() -> bool:
     """Verible's rules; true if all hold."""
     tool = Path(sys.executable).with_name("verible-verilog-lint")
-    files = [str(path) for path in (*sources(), *sorted((HW / "formal").rglob("*.sv")))]
+    others = (path for folder in ("formal", "axi") for path in sorted((HW / folder).rglob("*.sv")))
+    files = [str(path) for path in (*sources(), *others)]
     done = subprocess.run([str(tool), f"--rules_config={HW / 'lint/verible.rules'}", *files], check=False)
     print(f"verible: {len(files)} files")
     return done.returncode == 0
