@@ -72,7 +72,7 @@ hw-waves: ## write waveforms of a unit into target/waves, its picture into docs/
 	@scripts/hw-waves.sh
 
 hw-mutations: ## put faults into the RTL, one at a time, and see each caught; write hw/reports/mutations.json
-	@scripts/setup.sh hw
+	@scripts/setup.sh hw-cocotb
 	. scripts/hw-lock.sh && .tools/hw/bin/python hw/flow/mutate.py
 
 hw-coverage: ## count lines and toggles that the tests of the RTL reach; write hw/reports/coverage.json

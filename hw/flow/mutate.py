@@ -3,7 +3,7 @@
     python hw/flow/mutate.py             all faults
     python hw/flow/mutate.py WORD…       those whose file or catcher contains a word
 
-A fault is caught by the co-simulation tests of a configuration, or by a proof. Each catcher must first be content with the
+A fault is caught by the co-simulation tests of a configuration, by a proof, or by a bench of hw/axi. Each catcher must first be content with the
 copy without a fault. A fault that nobody catches, that does not build, or whose line is not there, ends this with 1; so
 does a fault that is listed as equivalent and is caught. What was found is put into hw/reports/mutations.json.
 """
@@ -45,12 +45,15 @@ class Mutation:
     why: str
     configuration: str | None = None
     proof: str | None = None
+    bench: str | None = None
     equivalent: str | None = None
 
     @property
     def catcher(self) -> str:
         """Who must catch it."""
-        return f"proof {self.proof}" if self.proof else f"tests of {self.configuration}"
+        if self.proof:
+            return f"proof {self.proof}"
+        return f"bench {self.bench}" if self.bench else f"tests of {self.configuration}"
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -71,8 +74,8 @@ def mutations(hw: Path) -> list[Mutation]:
     """All faults of a hardware folder."""
     listed = [Mutation(**entry) for entry in tomllib.loads((hw / "mutations.toml").read_text())["mutation"]]
     for mutation in listed:
-        if (mutation.proof is None) == (mutation.configuration is None):
-            raise ValueError(f"{mutation.file}: `{mutation.fault}` must name a configuration or a proof, and not both")
+        if sum(one is not None for one in (mutation.configuration, mutation.proof, mutation.bench)) != 1:
+            raise ValueError(f"{mutation.file}: `{mutation.fault}` must name one configuration, proof or bench")
     return listed
 
 
@@ -167,10 +170,37 @@ def ask_proof(proof: str, hw: Path, work: Path) -> Outcome:
     return Outcome(done == 0, built, said if built else text)
 
 
+def ask_bench(bench: str, hw: Path, work: Path) -> Outcome:
+    """Runs the bench on the copy."""
+    # In an environment of its own; without it there is no verdict.
+    python = ROOT / ".tools/hw-cocotb/bin/python"
+    command = [
+        str(python),
+        str(ROOT / "hw/flow/axi.py"),
+        "--hw",
+        str(hw),
+        "--work",
+        str(work / "axi"),
+        "--exact",
+        bench,
+    ]
+    log = work / "log"
+    try:
+        with log.open("w") as output:
+            done = process.run(command, SECONDS, output, os.environ)
+    except (process.TimeUp, FileNotFoundError) as error:
+        return Outcome(False, False, f"no answer: {error}")
+    text = log.read_text()
+    said = " ".join(re.findall(r"^    failed: ([^;]*)", text, re.MULTILINE))
+    return Outcome(done == 0, done == 0 or bool(said), said or text[-300:])
+
+
 def ask(mutation: Mutation, hw: Path, work: Path) -> Outcome:
     """What the mutation's catcher says of the copy as it is."""
     if mutation.proof:
         return ask_proof(mutation.proof, hw, work)
+    if mutation.bench:
+        return ask_bench(mutation.bench, hw, work)
     assert mutation.configuration is not None
     return ask_tests(mutation.configuration, hw, work)
 

@@ -2,13 +2,17 @@
 
 import dataclasses
 import json
+import re
 import sys
 import tempfile
 import unittest
 import unittest.mock
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import axi
 import coverage
 import lint
 import mutate
@@ -24,6 +28,27 @@ def entry(what: str, kind: str, count: int, top: str = "TOP.a") -> str:
     """A line as Verilator writes it."""
     fields = {"f": "/x/hw/rtl/unit/unit.sv", "l": "7", "n": "3", "page": f"v_{kind}/unit", "o": what, "h": top}
     return "C '" + "".join(f"\x01{name}\x02{value}" for name, value in fields.items()) + f"' {count}"
+
+
+def saying(text: str, status: int) -> Callable[..., int]:
+    """In the place of process.run: a command that writes this."""
+
+    def run(_command: object, _seconds: float, output: IO[str], *_: object) -> int:
+        output.write(text)
+        return status
+
+    return run
+
+
+def leaving(results: str | None) -> Callable[..., int]:
+    """In the place of process.run: a simulation that leaves these results, or none."""
+
+    def run(command: list[str], *_: object) -> int:
+        if results is not None:
+            (Path(command[command.index("--simulate") + 1]) / "results.xml").write_text(results)
+        return 0
+
+    return run
 
 
 class Coverage(unittest.TestCase):
@@ -128,11 +153,14 @@ class Mutate(unittest.TestCase):
         """With its catcher known."""
         proofs = {proof["name"] for proof in prove.proofs(HW)}
         configurations = {str(configuration) for configuration in units.configurations()}
+        benches = {bench.name for bench in axi.benches(HW)}
         for mutation in mutate.mutations(HW):
             text = (HW / "rtl" / mutation.file).read_text()
             self.assertNotEqual(mutate.with_fault(text, mutation), text)
             if mutation.proof:
                 self.assertIn(mutation.proof, proofs)
+            elif mutation.bench:
+                self.assertIn(mutation.bench, benches)
             else:
                 self.assertIn(mutation.configuration, configurations)
 
@@ -148,11 +176,99 @@ class Mutate(unittest.TestCase):
             with self.assertRaises(ValueError):
                 mutate.with_fault(text, mutation)
 
+    def test_a_fault_has_one_catcher(self) -> None:
+        """Not two, and not none."""
+        entry = '[[mutation]]\nfile = "f"\nline = "l"\nfault = "x"\nwhy = "w"\n'
+        with tempfile.TemporaryDirectory() as name:
+            path = Path(name) / "mutations.toml"
+            for catchers in ("", 'proof = "p"\nbench = "b"\n', 'configuration = "c"\nbench = "b"\n'):
+                path.write_text(entry + catchers)
+                with self.assertRaisesRegex(ValueError, "must name one"):
+                    mutate.mutations(Path(name))
+            path.write_text(f'{entry}bench = "b"\n')
+            (found,) = mutate.mutations(Path(name))
+        self.assertEqual(found.catcher, "bench b")
+
+    def test_a_bench_that_gives_no_verdict_catches_nothing(self) -> None:
+        """Only a test that failed does: not a fault that does not build, nor a missing environment."""
+        said = {
+            0: ("passed    1.0 s  b: 4 tests\n", (True, True)),
+            1: ("FAILED    1.0 s  b: 4 tests\n    failed: one, two; /log\n", (False, True)),
+            2: ("NOT RUN b: it does not build or it crashed; /log\n", (False, False)),
+        }
+        with tempfile.TemporaryDirectory() as name:
+            for status, (text, verdict) in said.items():
+                with unittest.mock.patch("mutate.process.run", saying(text, status)):
+                    outcome = mutate.ask_bench("b", Path(name), Path(name))
+                self.assertEqual((outcome.content, outcome.built), verdict)
+            with unittest.mock.patch("mutate.process.run", side_effect=FileNotFoundError("no python")):
+                self.assertFalse(mutate.ask_bench("b", Path(name), Path(name)).built)
+
     def test_the_tests_of_an_arithmetic_unit_are_found(self) -> None:
         """By the name in their first line."""
         self.assertEqual(mutate.test_file("ntt_cg_r4/n1024_a34_b27"), "ntt_cg")
         self.assertEqual(mutate.test_file("mod_addsub/w32"), "arithmetic")
         self.assertEqual(mutate.test_names("arithmetic", "mod_addsub"), ["sums_and_differences_are_modular"])
+
+
+class Axi(unittest.TestCase):
+    """Benches of AXI ports, and what their tests say."""
+
+    def test_each_bench_has_its_files(self) -> None:
+        """Its module, which is what it is called after, and its tests."""
+        listed = axi.benches(HW)
+        self.assertEqual(len({bench.name for bench in listed}), len(listed))
+        for bench in listed:
+            files = [path.stem for path in axi.sources(HW, bench)]
+            self.assertIn(bench.name.split("/")[0], files)
+            self.assertRegex((HW / f"axi/{bench.tests}.py").read_text(), r"(?m)^@cocotb\.test\(\)$")
+
+    def test_every_axi_port_has_a_bench(self) -> None:
+        """And a fault that the bench must catch, in one of the files that it is made of."""
+        caught = {mutation.bench: mutation.file for mutation in mutate.mutations(HW) if mutation.bench}
+        modules = {bench.name.split("/")[0] for bench in axi.benches(HW)}
+        inside = {path.stem for bench in axi.benches(HW) for path in axi.sources(HW, bench)}
+        ports = [
+            path.stem for path in units.sources() if re.search(r"put +logic .*\b(aw|ar)_valid_[io]\b", path.read_text())
+        ]
+        self.assertGreaterEqual(len(ports), 3)
+        self.assertLessEqual(set(ports), inside)
+        for module in modules:
+            self.assertIn(module, caught)
+        for bench in axi.benches(HW):
+            if bench.name in caught:
+                self.assertIn(Path(caught[bench.name]).name, [path.name for path in axi.sources(HW, bench)])
+
+    def test_names_choose_benches(self) -> None:
+        """A module's name chooses all of its benches, unless the name is to be exact."""
+        listed = [axi.Bench(name, "", "", "") for name in ("a", "a/wide", "b")]
+        for names, exact, expected in (([], False, "a a/wide b"), (["a"], False, "a a/wide"), (["a"], True, "a")):
+            found = axi.chosen(listed, names, exact)
+            self.assertEqual(" ".join(bench.name for bench in found), expected)
+        self.assertEqual(axi.chosen(listed, ["c"]), [])
+
+    def test_only_tests_that_passed_count(self) -> None:
+        """A skipped test is a failed one, and no test at all is no result."""
+        cases = {"a": "", "b": "<failure/>", "c": "<error/>", "d": "<skipped/>"}
+        text = "".join(f'<testcase name="{name}">{body}</testcase>' for name, body in cases.items())
+        self.assertEqual(axi.results(f"<s><t>{text}</t></s>"), axi.Result(3, ["b", "c", "d"]))
+        bench = axi.Bench("b", "", "", "")
+        for written, status in (
+            ('<s><testcase name="a"/></s>', 0),
+            ('<s><testcase name="a"><failure/></testcase></s>', 1),
+            ("<s/>", 2),
+            (None, 2),
+        ):
+            run = unittest.mock.patch("axi.process.run", leaving(written))
+            with tempfile.TemporaryDirectory() as name, run:
+                self.assertEqual(axi.check(HW, bench, Path(name))[0], status)
+
+    def test_both_environments_have_the_same_verilator(self) -> None:
+        """What is checked here is simulated there."""
+        lists = [(HW / name).read_text().splitlines() for name in ("python-tools.txt", "python-tools-cocotb.txt")]
+        first, second = ({line for line in one if line.startswith("verilator==")} for one in lists)
+        self.assertEqual(len(first), 1)
+        self.assertEqual(first, second)
 
 
 class Prove(unittest.TestCase):
