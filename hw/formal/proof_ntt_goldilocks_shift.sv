@@ -2,7 +2,7 @@
 // pass in which a word of a bank is touched, and for every bank, every word and both directions
 //
 //   - the unit addresses a word in that step of the pass and in no other: each word once in every pass;
-//   - where a row is read, it is written `Pipe` enabled cycles later, in the same words, unless the pass is the last;
+//   - where a row is read, it is written `Pipe` cycles later, in the same words, unless the pass is the last;
 //   - from a word's step to its step in the next pass there are more than `Pipe` steps.
 //
 // So nothing is read before it is written, nor in the cycle of that, nor overwritten before it is read: docs/hw/proofs.md.
@@ -14,7 +14,9 @@ module proof_ntt_goldilocks_shift
   input logic                    clk_i,
   input logic                    in_valid_i,
   input logic                    in_inverse_i,
-  input logic [Points-1:0][63:0] in_data_i
+  input logic [Points-1:0][63:0] in_data_i,
+  input logic                    out_room_i,
+  input logic [Points-1:0][63:0] factors_i
 );
   localparam int unsigned LogRows   = LogN - LogPoints;
   localparam int unsigned LogMiddle = LogRows - LogPoints;
@@ -24,12 +26,12 @@ module proof_ntt_goldilocks_shift
   typedef logic [LogMiddle-1:0] middle_t;
   typedef enum logic [1:0] {Outer, Middle, Inner} pass_e;
 
-  logic in_ready, out_valid, products;
-  logic [Points-1:0][63:0] out_data;
-  // All registers of the unit stand still together: with an output that is always taken none does.
+  logic in_ready, out_soon, out_valid, products, factors_take;
+  logic [Points-1:0][63:0] out_data, spectrum;
   ntt_goldilocks_shift #(.LogN(LogN)) u_dut (
-    .clk_i, .rst_ni(1'b1), .in_valid_i, .in_ready_o(in_ready), .in_inverse_i, .in_data_i, .out_valid_o(out_valid),
-    .out_ready_i(1'b1), .out_data_o(out_data), .products_o(products)
+    .clk_i, .rst_ni(1'b1), .clear_i(1'b0), .in_valid_i, .in_ready_o(in_ready), .in_inverse_i, .in_data_i, .out_room_i,
+    .out_soon_o(out_soon), .out_valid_o(out_valid), .out_data_o(out_data), .factors_take_o(factors_take), .factors_i,
+    .spectrum_o(spectrum), .products_o(products)
   );
 
   // Any word of any bank.

@@ -231,6 +231,14 @@ impl Model {
             "{:?}",
             self.configuration.ports[port.index]
         );
+        // Lanes of 64 bits lie in the port as they lie in memory.
+        if width == 64 && port.bits > 64 && cfg!(target_endian = "little") {
+            // SAFETY: a port of more than 64 bits is an array of just as many 32-bit words, as checked above.
+            unsafe {
+                core::ptr::copy_nonoverlapping(elements.as_ptr().cast(), place.cast::<u32>(), 2 * elements.len())
+            };
+            return;
+        }
         let mut words = vec![0u32; port.bits.div_ceil(32).max(2) as usize];
         for (i, &element) in elements.iter().enumerate() {
             assert!(width >= 64 || element >> width == 0, "{element:#x} does not fit {width} bits");
@@ -265,6 +273,11 @@ impl Model {
             unsafe { core::slice::from_raw_parts(self.place(port).cast::<u32>(), port.bits.div_ceil(32) as usize) }
         };
         elements.clear();
+        if width == 64 {
+            elements
+                .extend(words.as_chunks::<2>().0.iter().map(|[low, high]| u64::from(*low) | u64::from(*high) << 32));
+            return;
+        }
         for i in 0..port.bits / width {
             let bit = (i * width) as usize;
             let mut value = 0u128;

@@ -1,5 +1,5 @@
 //! The Goldilocks transform by shift-only transforms of 32 points against the golden model, in both directions: values, order,
-//! cycles, general products, stalls, changes of direction, reset. And its factorisation, without hardware.
+//! cycles, general products, waits, changes of direction, factors of spectra, reset. And its factorisation, without hardware.
 
 mod support;
 
@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use ciphermill_cosim::Configuration;
 use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::NttGoldilocksShift;
+use ciphermill_cosim::units::ntt_goldilocks_shift::Given;
 use ciphermill_math::goldilocks::{MODULUS, add, mul, pow, primitive_root_2n};
 use ciphermill_math::ntt::reference::{bit_reverse, forward, inverse_unnormalised};
 use support::{Source, counted, with_seeds};
@@ -18,11 +19,18 @@ const LANES: usize = NttGoldilocksShift::LANES;
 struct Frame {
     inverse: bool,
     polynomial: Vec<u64>,
+    /// The factors of a forward frame's spectrum.
+    factors: Vec<u64>,
 }
 
 impl Frame {
     fn random(source: &mut Source, n: usize, inverse: bool) -> Self {
-        Self { inverse, polynomial: (0..n).map(|_| source.below(MODULUS)).collect() }
+        Self::new((0..n).map(|_| source.below(MODULUS)).collect(), inverse)
+    }
+
+    /// A frame whose spectrum has the factors 1.
+    fn new(polynomial: Vec<u64>, inverse: bool) -> Self {
+        Self { inverse, factors: vec![1; polynomial.len()], polynomial }
     }
 
     /// All p - 1, one coefficient at the ends of halves, alternating ends.
@@ -30,7 +38,7 @@ impl Frame {
         let one = |place: usize| (0..n).map(|i| u64::from(i == place)).collect::<Vec<_>>();
         let ends = (0..n).map(|i| if i % 2 == 0 { MODULUS - 1 } else { 0 }).collect();
         let all = [vec![MODULUS - 1; n], one(0), one(n / 2 - 1), one(n - 1), ends];
-        all.into_iter().map(|polynomial| Self { inverse, polynomial }).collect()
+        all.into_iter().map(|polynomial| Self::new(polynomial, inverse)).collect()
     }
 
     fn transformed(&self) -> Vec<u64> {
@@ -61,7 +69,7 @@ fn stream(
     n: usize,
     frames: &[Frame],
     mut offer: impl FnMut() -> bool,
-    mut ready: impl FnMut() -> bool,
+    mut room: impl FnMut() -> bool,
 ) -> (Vec<(u64, u64, u64)>, u64) {
     let rows = n / LANES;
     let to_beats = |frame: &Frame| {
@@ -69,20 +77,28 @@ fn stream(
         beats(&frame.polynomial, !inverse).into_iter().map(move |beat| (beat, inverse))
     };
     let mut waiting: VecDeque<(Vec<u64>, bool)> = frames.iter().flat_map(to_beats).collect();
+    let forward_frames = frames.iter().filter(|frame| !frame.inverse);
+    let mut factors: VecDeque<Vec<u64>> = forward_frames.flat_map(|frame| beats(&frame.factors, false)).collect();
     let (mut taken, mut results) = (Vec::new(), Vec::new());
-    let mut came: Vec<Vec<u64>> = Vec::new();
+    let (mut came, mut spectrum): (Vec<Vec<u64>>, Vec<Vec<u64>>) = (Vec::new(), Vec::new());
     let (mut first, mut products) = (0, 0);
     let patience = unit.cycles() + 200_000 + 60_000 * frames.len() as u64;
     while results.len() < frames.len() {
         let cycle = unit.cycles();
         assert!(cycle < patience, "{} of {} frames came out", results.len(), frames.len());
-        let offered = if offer() { waiting.front().map(|(beat, inverse)| (beat.as_slice(), *inverse)) } else { None };
-        let step = unit.step(offered, ready());
+        let beat = if offer() { waiting.front().map(|(beat, inverse)| (beat.as_slice(), *inverse)) } else { None };
+        // Only the factors of the beat that takes them may count.
+        let step =
+            unit.step(Given { beat, room: room(), factors: factors.front().map_or(&[MODULUS - 1; LANES], |f| f) });
         products += step.products;
         if step.taken {
             waiting.pop_front();
             taken.push(cycle);
         }
+        if step.multiplied {
+            assert!(factors.pop_front().is_some(), "factors are taken once for each beat");
+        }
+        spectrum.extend(step.spectrum);
         if let Some(beat) = step.came {
             if came.is_empty() {
                 first = cycle;
@@ -91,12 +107,18 @@ fn stream(
             if came.len() == rows {
                 let number = results.len();
                 let frame = &frames[number];
-                assert!(came == beats(&frame.transformed(), frame.inverse), "frame {number} is wrong");
+                let mut transformed = frame.transformed();
+                if !frame.inverse {
+                    assert!(spectrum.drain(..rows).eq(beats(&transformed, false)), "spectrum {number} is wrong");
+                    transformed.iter_mut().zip(&frame.factors).for_each(|(x, &factor)| *x = mul(*x, factor));
+                }
+                assert!(came == beats(&transformed, frame.inverse), "frame {number} is wrong");
                 results.push((taken[number * rows], first, cycle));
                 came.clear();
             }
         }
     }
+    assert!(factors.is_empty() && spectrum.is_empty(), "each forward beat has taken its factors");
     (results, products)
 }
 
@@ -135,8 +157,24 @@ fn frames_of_one_direction_follow_one_another_without_a_gap() {
     });
 }
 
+/// Factors cost no cycle and no product by a twiddle, and the inverse has none.
 #[test]
-fn directions_change_and_both_sides_stall() {
+fn spectra_are_multiplied_on_their_way_out() {
+    each(|configuration, n| {
+        with_seeds(|source| {
+            let mut unit = NttGoldilocksShift::new(configuration, source.any() as u32);
+            let mut frames: Vec<_> = [false, false, true].map(|inverse| Frame::random(source, n, inverse)).to_vec();
+            frames[0].factors = (0..n).map(|_| source.below(MODULUS)).collect();
+            frames[1].factors = vec![MODULUS - 1; n];
+            let (times, products) = stream(&mut unit, n, &frames, || true, || true);
+            assert_eq!(times[1].2 - times[0].2, 3 * (n / LANES) as u64, "{configuration}: cycles from frame to frame");
+            assert_eq!(products, (2 * n * frames.len()) as u64, "{configuration}: general products");
+        });
+    });
+}
+
+#[test]
+fn directions_change_and_both_sides_wait() {
     each(|configuration, n| {
         with_seeds(|source| {
             let mut unit = NttGoldilocksShift::new(configuration, source.any() as u32);
@@ -153,20 +191,25 @@ fn directions_change_and_both_sides_stall() {
 }
 
 #[test]
-fn a_reset_in_mid_frame_leaves_nothing_behind() {
+fn reset_and_clear_in_mid_frame_leave_nothing_behind() {
     each(|configuration, n| {
         with_seeds(|source| {
             let mut unit = NttGoldilocksShift::new(configuration, source.any() as u32);
-            for round in 0..3 {
+            for round in 0..6 {
                 let inverse = round % 2 == 1;
                 let frame = Frame::random(source, n, inverse);
                 let mut waiting: VecDeque<_> = beats(&frame.polynomial, !inverse).into();
                 for _ in 0..source.below(4 * (n / LANES) as u64) {
-                    if unit.step(waiting.front().map(|beat| (beat.as_slice(), inverse)), true).taken {
+                    let beat = waiting.front().map(|beat| (beat.as_slice(), inverse));
+                    if unit.step(Given { beat, room: true, factors: &frame.factors[..LANES] }).taken {
                         waiting.pop_front();
                     }
                 }
-                unit.reset();
+                if round < 3 {
+                    unit.reset();
+                } else {
+                    unit.clear();
+                }
                 let frames = [Frame::random(source, n, !inverse)];
                 stream(&mut unit, n, &frames, || true, || true);
             }

@@ -32,8 +32,13 @@
 //   output, forward: bit-reversed order; beat t has the places 32*t ... 32*t + 31
 //   inverse: the other way round. `in_inverse_i` counts in the first beat of a frame.
 //
-// `products_o` says that 32 general products begin in this cycle. In the pass that has none the multipliers take 1.
-// Streams are valid/ready, as those of ntt_cg. `in_ready_o` depends on out_ready_i and in_inverse_i without a register.
+// In the third pass of a forward frame the multipliers have no twiddles. They take `factors_i` there, so that a product
+// of spectra needs no multipliers of its own. A plain transform has the factors 1.
+//
+// `products_o` says that 32 general products by twiddles begin in this cycle.
+//
+// The input is valid/ready. `in_ready_o` depends on in_inverse_i without a register. The output never waits: before the
+// third pass the unit waits for `out_room_i`, room for the whole frame. So no register has an enable.
 //
 //   range: values below p
 module ntt_goldilocks_shift
@@ -51,13 +56,18 @@ module ntt_goldilocks_shift
 ) (
   input  logic                    clk_i,  // Clock.
   input  logic                    rst_ni,  // Asynchronous reset, active low.
+  input  logic                    clear_i,  // Drops what is inside; no beat is taken in this cycle.
   input  logic                    in_valid_i,  // Input stream: the beat is valid.
   output logic                    in_ready_o,  // Input stream: the beat is accepted in this cycle.
-  input  logic                    in_inverse_i,  // Direction of the frame, in its first beat: 0 forward, 1 inverse.
+  input  logic                    in_inverse_i,  // Direction of the frame, with its first beat or earlier: 0 forward, 1 inverse.
   input  logic [Points-1:0][63:0] in_data_i,  // Input stream: 32 values, lane 0 in the lowest bits.
-  output logic                    out_valid_o,  // Output stream: the beat is valid.
-  input  logic                    out_ready_i,  // Output stream: the receiver accepts the beat.
-  output logic [Points-1:0][63:0] out_data_o,  // Output stream: 32 values below p, lane 0 in the lowest bits.
+  input  logic                    out_room_i,  // The receiver takes a whole frame; counts where a third pass can begin.
+  output logic                    out_soon_o,  // Output: a beat comes in the cycle after the next one.
+  output logic                    out_valid_o,  // Output: the beat is valid. It stands for one cycle.
+  output logic [Points-1:0][63:0] out_data_o,  // Output: 32 values below p, lane 0 in the lowest bits.
+  output logic                    factors_take_o,  // The factors of a beat of a forward frame are taken in this cycle.
+  input  logic [Points-1:0][63:0] factors_i,  // Factors of the beat's values, in the output's order.
+  output logic [Points-1:0][63:0] spectrum_o,  // The beat before its factors, in the cycle after they are taken.
   output logic                    products_o  // High while the general multipliers work: for utilization counts.
 );
   localparam int unsigned LogRows   = LogN - LogPoints;
@@ -82,32 +92,34 @@ module ntt_goldilocks_shift
   typedef logic [LogRows-1:0] row_t;
   typedef enum logic [1:0] {Outer, Middle, Inner} pass_e;
 
-  logic en;
-  assign en = ~out_valid_o | out_ready_i;
-
   // -------------------------------------------------------------------------------------------------------------------
   // Read side: which pass, which step of it.
   // -------------------------------------------------------------------------------------------------------------------
 
-  logic       inverse_q, idle, turned, issue, first_pass, last_pass;
+  logic       inverse_q, idle, turned, wait_room, issue, first_pass, last_pass;
   logic [1:0] pass_number_q;
   row_t       step_q;
   pass_e      pass;
 
   assign first_pass = pass_number_q == 2'd0;
   assign last_pass  = pass_number_q == 2'd2;
-  // A frame of the other direction waits until nothing is inside that goes from transform to multipliers or back.
+  // A frame of the other direction waits until nothing is inside that goes from transform to multipliers or back. The
+  // direction may be given before the frame, and then no cycle is lost.
   assign turned     = first_pass && (step_q == '0) && (in_inverse_i != inverse_q);
-  assign in_ready_o = en & first_pass & ~turned;
-  assign issue      = first_pass ? in_ready_o & in_valid_i : en;
+  assign in_ready_o = first_pass & ~turned & ~clear_i;
+  assign wait_room  = last_pass && (step_q == '0) && !out_room_i;
+  assign issue      = first_pass ? in_ready_o & in_valid_i : ~wait_room;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       inverse_q     <= 1'b0;
       pass_number_q <= '0;
       step_q        <= '0;
-    end else if (en) begin
-      if (turned & in_valid_i & idle) inverse_q <= in_inverse_i;
+    end else if (clear_i) begin
+      pass_number_q <= '0;
+      step_q        <= '0;
+    end else begin
+      if (turned & idle) inverse_q <= in_inverse_i;
       if (issue) begin
         step_q <= step_q + 1'b1;
         if (step_q == '1) pass_number_q <= last_pass ? '0 : pass_number_q + 1'b1;
@@ -176,7 +188,9 @@ module ntt_goldilocks_shift
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= '0;
-    end else if (en) begin
+    end else if (clear_i) begin
+      valid_q <= '0;
+    end else begin
       valid_q <= {valid_q[PipeLatency-2:0], issue};
     end
   end
@@ -186,13 +200,11 @@ module ntt_goldilocks_shift
   place_t place_of_result, place_of_write_q;
   logic   result_is_last, write_is_last_q;
   prim_delay #(.Width($bits(place_t) + 1), .Depth(ResultLatency)) u_place (
-    .clk_i, .rst_ni, .en_i(en), .data_i({place, last_pass}), .data_o({place_of_result, result_is_last})
+    .clk_i, .rst_ni, .en_i(1'b1), .data_i({place, last_pass}), .data_o({place_of_result, result_is_last})
   );
   always_ff @(posedge clk_i) begin
-    if (en) begin
-      place_of_write_q <= place_of_result;
-      write_is_last_q  <= result_is_last;
-    end
+    place_of_write_q <= place_of_result;
+    write_is_last_q  <= result_is_last;
   end
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -203,11 +215,11 @@ module ntt_goldilocks_shift
   logic [Points-1:0][63:0] read_banks, write_banks_q, read_row, stream_row_q, row_q;
   logic                    from_stream_q;
   lane_t                   read_turn_q;
-  assign write_en = en & valid_q[PipeLatency-1] & ~write_is_last_q;
+  assign write_en = valid_q[PipeLatency-1] & ~write_is_last_q;
 
   for (genvar bank = 0; bank < Points; bank++) begin : gen_bank
     prim_ram_1r1w #(.Width(64), .Depth(1 << LogRows)) u_ram (
-      .clk_i, .read_en_i(en), .read_addr_i(address(place, lane_t'(bank))), .read_data_o(read_banks[bank]),
+      .clk_i, .read_en_i(1'b1), .read_addr_i(address(place, lane_t'(bank))), .read_data_o(read_banks[bank]),
       .write_en_i(write_en), .write_addr_i(address(place_of_write_q, lane_t'(bank))),
       .write_data_i(write_banks_q[bank])
     );
@@ -218,14 +230,12 @@ module ntt_goldilocks_shift
   );
 
   always_ff @(posedge clk_i) begin
-    if (en) begin
-      from_stream_q <= first_pass;
-      read_turn_q   <= place.turn;
-      for (int unsigned lane = 0; lane < Points; lane++) begin
-        stream_row_q[lane] <= inverse_q ? in_data_i[reversed(~lane_t'(lane))] : in_data_i[lane];
-      end
-      row_q <= from_stream_q ? stream_row_q : read_row;
+    from_stream_q <= first_pass;
+    read_turn_q   <= place.turn;
+    for (int unsigned lane = 0; lane < Points; lane++) begin
+      stream_row_q[lane] <= inverse_q ? in_data_i[reversed(~lane_t'(lane))] : in_data_i[lane];
     end
+    row_q <= from_stream_q ? stream_row_q : read_row;
   end
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -239,14 +249,14 @@ module ntt_goldilocks_shift
 
   pass_e pass_of_row, pass_of_product, pass_of_transform;
   prim_delay #(.Width($bits(pass_e)), .Depth(ReadLatency)) u_pass_of_row (
-    .clk_i, .rst_ni, .en_i(en), .data_i(pass), .data_o({pass_of_row})
+    .clk_i, .rst_ni, .en_i(1'b1), .data_i(pass), .data_o({pass_of_row})
   );
   prim_delay #(.Width($bits(pass_e)), .Depth(MulLatency)) u_pass_of_product (
-    .clk_i, .rst_ni, .en_i(en), .data_i(pass_of_row), .data_o({pass_of_product})
+    .clk_i, .rst_ni, .en_i(1'b1), .data_i(pass_of_row), .data_o({pass_of_product})
   );
   assign pass_of_transform = inverse_q ? pass_of_product : pass_of_row;
   dft_goldilocks #(.LogMiddle(LogMiddle)) u_transform (
-    .clk_i, .en_i(en), .pre_i(pass_of_transform == Outer && !inverse_q), .middle_i(pass_of_transform == Middle),
+    .clk_i, .en_i(1'b1), .pre_i(pass_of_transform == Outer && !inverse_q), .middle_i(pass_of_transform == Middle),
     .post_i(pass_of_transform == Outer && inverse_q), .data_i(transform), .data_o(transformed)
   );
 
@@ -259,35 +269,43 @@ module ntt_goldilocks_shift
   assign now   = '{pass: pass, step: step_q};
   assign asked = inverse_q ? now : late;
   prim_delay #(.Width($bits(twiddle_t)), .Depth(Latency)) u_late (
-    .clk_i, .rst_ni, .en_i(en), .data_i(now), .data_o(late)
+    .clk_i, .rst_ni, .en_i(1'b1), .data_i(now), .data_o(late)
   );
 
   logic [Points-1:0][63:0] outer_twiddles, middle_twiddles, twiddles_q;
   prim_rom #(.Width(Points * 64), .Depth(1 << LogRows), .File(OuterFile)) u_outer_twiddles (
-    .clk_i, .read_en_i(en), .read_addr_i(asked.step), .read_data_o(outer_twiddles)
+    .clk_i, .read_en_i(1'b1), .read_addr_i(asked.step), .read_data_o(outer_twiddles)
   );
   prim_rom #(.Width(Points * 64), .Depth(1 << LogMiddle), .File(MiddleFile)) u_middle_twiddles (
-    .clk_i, .read_en_i(en), .read_addr_i(asked.step[LogRows-1:LogPoints]), .read_data_o(middle_twiddles)
+    .clk_i, .read_en_i(1'b1), .read_addr_i(asked.step[LogRows-1:LogPoints]), .read_data_o(middle_twiddles)
   );
+
+  // The inner pass of the inverse has no factors.
+  logic [Points-1:0][63:0] factors_of_beat;
+  always_comb begin
+    for (int unsigned lane = 0; lane < Points; lane++) begin
+      factors_of_beat[lane] = inverse_q ? 64'd1 : factors_i[reversed(lane_t'(lane))];
+      spectrum_o[lane]      = transformed[reversed(lane_t'(lane))];
+    end
+  end
 
   pass_e asked_pass_q;
   logic  general_q;
   always_ff @(posedge clk_i) begin
-    if (en) begin
-      asked_pass_q <= asked.pass;
-      general_q    <= asked_pass_q != Inner;
-      unique case (asked_pass_q)
-        Outer:   twiddles_q <= outer_twiddles;
-        Middle:  twiddles_q <= middle_twiddles;
-        default: twiddles_q <= {Points{64'd1}};
-      endcase
-    end
+    asked_pass_q <= asked.pass;
+    general_q    <= asked_pass_q != Inner;
+    unique case (asked_pass_q)
+      Outer:   twiddles_q <= outer_twiddles;
+      Middle:  twiddles_q <= middle_twiddles;
+      default: twiddles_q <= factors_of_beat;
+    endcase
   end
-  assign products_o = en & general_q & (inverse_q ? valid_q[ReadLatency-1] : valid_q[ReadLatency+Latency-1]);
+  assign factors_take_o = ~inverse_q & (asked_pass_q == Inner) & valid_q[ReadLatency+Latency-2];
+  assign products_o = general_q & (inverse_q ? valid_q[ReadLatency-1] : valid_q[ReadLatency+Latency-1]);
 
   for (genvar lane = 0; lane < Points; lane++) begin : gen_multiplier
     mod_mul_goldilocks #(.TileA(TileA), .TileB(TileB)) u_mul (
-      .clk_i, .en_i(en), .x_i(twiddles_q[lane]), .y_i(factors[lane]), .result_o(products[lane])
+      .clk_i, .en_i(1'b1), .x_i(twiddles_q[lane]), .y_i(factors[lane]), .result_o(products[lane])
     );
   end
 
@@ -301,13 +319,16 @@ module ntt_goldilocks_shift
   );
 
   always_ff @(posedge clk_i) begin
-    if (en) begin
-      write_banks_q <= result_banks;
-      for (int unsigned lane = 0; lane < Points; lane++) begin
-        out_data_o[lane] <= inverse_q ? result[lane] : result[reversed(lane_t'(lane))];
-      end
+    write_banks_q <= result_banks;
+    for (int unsigned lane = 0; lane < Points; lane++) begin
+      out_data_o[lane] <= inverse_q ? result[lane] : result[reversed(lane_t'(lane))];
     end
   end
 
+  logic is_last_soon;
+  prim_delay #(.Width(1), .Depth(PipeLatency - 2)) u_last (
+    .clk_i, .rst_ni, .en_i(1'b1), .data_i(last_pass), .data_o({is_last_soon})
+  );
+  assign out_soon_o  = valid_q[PipeLatency-3] & is_last_soon;
   assign out_valid_o = valid_q[PipeLatency-1] & write_is_last_q;
 endmodule

@@ -5,18 +5,20 @@ pub mod mod_exp;
 mod mont_mul;
 mod ntt_cg;
 mod ntt_goldilocks;
-mod ntt_goldilocks_shift;
+pub mod ntt_goldilocks_shift;
 mod pipeline;
 mod rvfhe_lane;
 mod stream;
+mod tfhe_cmux;
 
 pub use dft_goldilocks::{DftGoldilocks, DftMode};
 pub use mont_mul::{MontMul, MontgomeryConstants};
 pub use ntt_cg::NttCg;
 pub use ntt_goldilocks::NttGoldilocks;
-pub use ntt_goldilocks_shift::{NttGoldilocksShift, Step};
+pub use ntt_goldilocks_shift::NttGoldilocksShift;
 pub use pipeline::{Butterfly, ButterflyCtGs, Factors, ModAddSub, ModMul, Wing};
 pub use rvfhe_lane::{
     LaneCopy, LaneCounters, LaneError, LaneEvent, LaneInputs, LaneInstruction, LaneOp, LaneOutputs, LaneTarget,
     RvfheLane,
 };
+pub use tfhe_cmux::TfheCmux;
