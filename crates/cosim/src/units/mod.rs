@@ -10,6 +10,7 @@ mod pipeline;
 mod rvfhe_lane;
 mod stream;
 mod tfhe_cmux;
+mod tfhe_vector;
 
 pub use dft_goldilocks::{DftGoldilocks, DftMode};
 pub use mont_mul::{MontMul, MontgomeryConstants};
@@ -22,3 +23,4 @@ pub use rvfhe_lane::{
     RvfheLane,
 };
 pub use tfhe_cmux::TfheCmux;
+pub use tfhe_vector::{TfheVector, WordOp};
