@@ -173,8 +173,8 @@ module tfhe_cmux
   always_ff @(posedge clk_i) begin
     if (load_valid_i) load_row_q <= load_row + 1'b1;
   end
-  row_t load_place;
-  assign load_place = load_row + row_t'(load_exponent_i[LogRows-1:0]);
+  row_t load_place, load_source;
+  assign load_place = load_row + row_t'(load_exponent_i);
   prim_delay #(.Width(1), .Depth(DifferenceLatency), .Reset(1'b1)) u_load_valid (
     .clk_i, .rst_ni, .en_i(1'b1), .data_i(load_valid_i), .data_o({load_valid_out})
   );
@@ -182,10 +182,14 @@ module tfhe_cmux
     .clk_i, .rst_ni, .en_i(1'b1), .data_i({load_place, load_component_i}), .data_o({load_row_out, load_component_out})
   );
 
-  // The turn of row t: the exponent's upper part, one more where the row is taken from before row 0.
-  function automatic turn_t turn_of(logic [LogN:0] exponent, row_t row);
-    return turn_t'(exponent >> LogRows) + turn_t'(row < row_t'(exponent[LogRows-1:0]));
-  endfunction
+  row_t  rotated_row;
+  turn_t feed_turn, load_turn;
+  tfhe_cmux_rotation #(.LogRows(LogRows)) u_feed_rotation (
+    .exponent_i(exponent_q), .row_i(feed_q.row), .source_o(rotated_row), .turn_o(feed_turn)
+  );
+  tfhe_cmux_rotation #(.LogRows(LogRows)) u_load_rotation (
+    .exponent_i(load_exponent_i), .row_i(load_place), .source_o(load_source), .turn_o(load_turn)
+  );
 
   // -------------------------------------------------------------------------------------------------------------------
   // The accumulator: two components, rotated and plain read port, one write port.
@@ -242,8 +246,7 @@ module tfhe_cmux
   end
   assign idle_o = state_q == Idle && loading_q == '0;
 
-  row_t plain_row, rotated_row;
-  assign rotated_row = feed_q.row - row_t'(exponent_q[LogRows-1:0]);
+  row_t plain_row;
   assign plain_row   = soon && soon_q.inverse ? soon_q.row : state_q == Forward ? feed_q.row : read_row_i;
   logic [1:0] read_component_q;
   always_ff @(posedge clk_i) read_component_q <= {read_component_q[0], read_component_i};
@@ -274,7 +277,7 @@ module tfhe_cmux
   } feed_t;
   feed_t now, at_row;
   logic [5:0] shift_at_digit;
-  assign now = '{turn: turn_of(exponent_q, feed_q.row), component: feed_q.turn, shift: shift_q};
+  assign now = '{turn: feed_turn, component: feed_q.turn, shift: shift_q};
   prim_delay #(.Width($bits(feed_t)), .Depth(ReadLatency)) u_at_row (
     .clk_i, .rst_ni, .en_i(1'b1), .data_i(now), .data_o({at_row})
   );
@@ -304,7 +307,7 @@ module tfhe_cmux
     assign component  = component_of(1'(e), at_row.component);
     assign turned     = load_valid_i ? load_data_i : rotated[component];
     assign subtracted = load_valid_i ? '0 : plain[component];
-    assign turn       = load_valid_i ? turn_of(load_exponent_i, load_place) : at_row.turn;
+    assign turn       = load_valid_i ? load_turn : at_row.turn;
     tfhe_cmux_difference u_difference (
       .clk_i, .rotated_i(turned), .turn_i(turn), .plain_i(subtracted), .difference_o(difference[e])
     );
@@ -463,6 +466,6 @@ module tfhe_cmux
   );
 
   logic unused;
-  assign unused = ^{feed_credits, fetch_credits, sum_ready, digit_ready_each, digit_valid_each, soon_each, valid_each,
+  assign unused = ^{load_source, feed_credits, fetch_credits, sum_ready, digit_ready_each, digit_valid_each, soon_each, valid_each,
                     ready_each, take_each};
 endmodule

@@ -1,10 +1,7 @@
-// (X^a - 1) times a polynomial, row by row, modulo X^N + 1 and p = 2^64 - 2^32 + 1. Row t of a polynomial has the
-// coefficients t, t + R, t + 2R ... in its 32 lanes, where R is the number of rows. Coefficient i of X^a * A is that of
-// i - a in A, with a minus sign for each turn of N below 0. With a = a0 + R*a1 it lies in row t - a0 modulo R, and its
-// lanes are turned by a1, or by a1 + 1 if t < a0: so a rotation is another row, a turn of lanes, and signs.
-//
-// The row read from t - a0 enters as `rotated_i`, its turn as `turn_i`, row t itself as `plain_i`. With the row 0 in its
-// place the result is X^a * A. One row a cycle, `Latency` cycles later.
+// (X^a - 1) times a polynomial, row by row, modulo X^N + 1 and p = 2^64 - 2^32 + 1. A rotation is another row, a turn of
+// its lanes, and signs: `tfhe_cmux_rotation` says which row and turn. That row enters as `rotated_i`, the row from its
+// own place as `plain_i`. With zeros there the result is X^a times the polynomial. One row a cycle, `DifferenceLatency`
+// cycles later.
 //
 //   1: the turn      2, 3: u = plain - rotated, or plain + rotated where the sign changes      4: -u
 //
