@@ -33,7 +33,7 @@
 //   inverse: the other way round. `in_inverse_i` counts in the first beat of a frame.
 //
 // In the third pass of a forward frame the multipliers have no twiddles. They take `factors_i` there, so that a product
-// of spectra needs no multipliers of its own. A plain transform has the factors 1.
+// of spectra needs no further multiplier. A plain transform has the factors 1.
 //
 // `products_o` says that 32 general products by twiddles begin in this cycle.
 //
@@ -56,7 +56,7 @@ module ntt_goldilocks_shift
 ) (
   input  logic                    clk_i,  // Clock.
   input  logic                    rst_ni,  // Asynchronous reset, active low.
-  input  logic                    clear_i,  // Drops what is inside; no beat is taken in this cycle.
+  input  logic                    clear_i,  // Drops all frames; no beat is taken in this cycle.
   input  logic                    in_valid_i,  // Input stream: the beat is valid.
   output logic                    in_ready_o,  // Input stream: the beat is accepted in this cycle.
   input  logic                    in_inverse_i,  // Direction of the frame, with its first beat or earlier: 0 forward, 1 inverse.

@@ -8,9 +8,9 @@
 //   acc ──► (X^a - 1) ──► digit ──► NTT ──► x key ──► sums ──► inverse NTT ──► + acc
 //   2 reads  rotation     queue     last pass         RAM                      1 write
 //
-// The digits of a component are its l frames. With two circuits each has a component of its own, and both inverse
+// The digits of a component are its l frames. With two circuits each has its own component, and both inverse
 // transforms run side by side; one circuit takes one frame after the other. No difference is stored: its rows are
-// computed anew for each digit, as they cost nothing beside the transforms.
+// computed again for each digit, at the rate of the transform.
 //
 // In its last pass a transform multiplies by column 0 of the key with its own multipliers; as many others take column 1.
 // Both products go to the sums of their columns, whose last values the inverse reads. The key has 1/N as a factor.
@@ -42,7 +42,7 @@ module tfhe_cmux
 ) (
   input  logic                   clk_i,  // Clock.
   input  logic                   rst_ni,  // Asynchronous reset, active low.
-  input  logic                   clear_i,  // Ends what is under way; the accumulator's rows are then undefined.
+  input  logic                   clear_i,  // Ends a CMux in progress; the accumulator's rows are then undefined.
   input  gadget_t                gadget_i,  // The decomposition; constant while not idle.
   output logic                   idle_o,  // Nothing is inside: rows may be written and read.
 
@@ -149,7 +149,7 @@ module tfhe_cmux
     end
   end
 
-  // B/2 at the place of every digit, and half of the last one's unit. Constant while a step is under way.
+  // B/2 at the place of every digit, and half of the last one's unit. Constant while a step is in progress.
   logic [63:0] offset_d, offset_q;
   always_comb begin
     logic [7:0] place;

@@ -1,4 +1,4 @@
-// An LWE sample of 32-bit elements, and what a secure computing program does with it: additions, products with an
+// An LWE sample of 32-bit elements, with the operations of secure computing programs on it: additions, products with an
 // integer, and the key switch from a sample of 64-bit elements (nvme-tfhe paper, Table 1: ADD32, SUB32, INT_MULT32,
 // KEY SWITCH). Element n, the body, follows the mask.
 //
@@ -27,10 +27,10 @@ module tfhe_vector
 (
   input  logic           clk_i,  // Clock.
   input  logic           rst_ni,  // Asynchronous reset, active low.
-  input  logic           clear_i,  // Ends what is under way and sets the sample and the multiplicand's beat to zero.
+  input  logic           clear_i,  // Ends an operation in progress and sets the sample to zero.
   input  element_index_t body_i,  // n, the number of the body's element; constant while busy.
   input  tfhe_cmux_pkg::gadget_t gadget_i,  // The decomposition of the key switch; constant while busy.
-  output logic           busy_o,  // An operation is under way.
+  output logic           busy_o,  // An operation is in progress.
 
   input  logic           word_valid_i,  // A word of memory is given.
   input  logic           word_first_i,  // It is word 0 of a sample.
@@ -170,7 +170,7 @@ module tfhe_vector
     if (word_valid_i) word_q <= word_index + 1'b1;
   end
 
-  // What is multiplied, by stages: read or taken, at the multiplier, product.
+  // The stages of a product: read or taken, at the multiplier, product.
   logic        scale_read_q;
   beat_index_t scale_beat_q;
   beat_t       multiplicand, moved;

@@ -18,7 +18,7 @@ package tfhe_vector_pkg;
   // The number of an element.
   typedef logic [$clog2(Beats*Lanes)-1:0] element_index_t;
 
-  // What becomes of a word: it replaces that of the sample, is added to it, subtracted from it, or is to be multiplied.
+  // What becomes of a word: it replaces that of the sample, is added to it, subtracted from it, or becomes the multiplicand.
   typedef enum logic [1:0] {Load, Add, Subtract, Multiplicand} word_op_e;
 
   // Bits of the scalar that one round of a multiplication takes, and rounds for 32 bits.

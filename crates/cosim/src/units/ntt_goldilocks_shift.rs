@@ -22,7 +22,7 @@ pub struct NttGoldilocksShift {
     multiplies: bool,
 }
 
-/// What the unit is given in one cycle of [`NttGoldilocksShift`].
+/// The inputs of one cycle of [`NttGoldilocksShift`].
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     /// A beat of a frame, and whether the frame's transform is the inverse one.
@@ -95,7 +95,7 @@ impl NttGoldilocksShift {
         self.model.reset();
     }
 
-    /// Drops what is inside, over one clock edge.
+    /// Drops all frames, over one clock edge.
     pub fn clear(&mut self) {
         self.multiplies = false;
         self.model.set(self.in_valid, 0);

@@ -103,7 +103,7 @@ impl TfheCmux {
         self.model.reset();
     }
 
-    /// Ends what is under way, over one clock edge, and forgets the key's beats.
+    /// Ends a CMux in progress, over one clock edge, and forgets the key's beats.
     pub fn clear(&mut self) {
         self.key.clear();
         self.model.set(self.ports.step_valid, 0);

@@ -2,7 +2,7 @@
 
 use crate::model::{Configuration, Model, Port};
 
-/// The sample, and what a program does with it.
+/// The sample of a program.
 #[derive(Debug)]
 pub struct TfheVector {
     model: Model,
@@ -20,7 +20,7 @@ pub enum WordOp {
     Add,
     /// They are subtracted from it.
     Subtract,
-    /// They are to be multiplied.
+    /// They become the multiplicand.
     Multiplicand,
 }
 
@@ -113,7 +113,7 @@ impl TfheVector {
         self.model.cycles()
     }
 
-    /// Ends what is under way, over one clock edge.
+    /// Ends an operation in progress, over one clock edge.
     pub fn clear(&mut self) {
         for input in
             [self.ports.scale_valid, self.ports.switch_valid, self.ports.coefficient_valid, self.ports.key_valid]
@@ -237,7 +237,7 @@ impl TfheVector {
         self.cycles() - start
     }
 
-    /// Whether an operation is under way.
+    /// Whether an operation is in progress.
     pub fn is_busy(&mut self) -> bool {
         self.model.eval();
         self.model.get(self.ports.busy) == 1
