@@ -15,7 +15,7 @@ from pathlib import Path
 
 from peakrdl_cheader.exporter import CHeaderExporter  # type: ignore[import-untyped]
 from systemrdl import RDLCompiler  # type: ignore[import-untyped]
-from systemrdl.node import AddrmapNode, RegNode  # type: ignore[import-untyped]
+from systemrdl.node import AddrmapNode, FieldNode, RegNode  # type: ignore[import-untyped]
 
 HW = Path(__file__).resolve().parent.parent
 REPOSITORY = HW.parent
@@ -57,6 +57,8 @@ def rust(top: AddrmapNode) -> str:
                 f"/// {field.get_property('name')}.",
                 f"pub const {name}_{field.inst_name}: u32 = {mask(field):#x};",
             ]
+            for value, number, text in values(field):
+                lines += [f"/// {text}.", f"pub const {name}_{field.inst_name}_{value}: u32 = {number};"]
     return "\n".join(lines) + "\n"
 
 
@@ -68,7 +70,7 @@ def systemverilog(top: AddrmapNode) -> str:
     lines += [f"package {top.inst_name}_registers_pkg;"]
     lines += [f"  localparam int unsigned AddrWidth = {(top.size - 1).bit_length()};"]
     for name, node, offset, _ in registers(top):
-        camel = "".join(part.capitalize() for part in name.lower().split("_"))
+        camel = camel_case(name)
         lines += [f"  localparam logic [AddrWidth-1:0] {camel} = {(top.size - 1).bit_length()}'h{offset:x};"]
         if node.is_array:
             continue
@@ -79,8 +81,24 @@ def systemverilog(top: AddrmapNode) -> str:
                 lines += [
                     f"  localparam logic [{field.width - 1}:0] {camel}{part} = {field.width}'h{field.get_property('reset'):x};"
                 ]
+            for value, number, _ in values(field):
+                lines += [
+                    f"  localparam logic [{field.width - 1}:0] {camel}{part}{camel_case(value)} = {field.width}'d{number};"
+                ]
     lines += ["endpackage"]
     return "\n".join(lines) + "\n"
+
+
+def camel_case(name: str) -> str:
+    """UPPER_CASE as UpperCase."""
+    return "".join(part.capitalize() for part in name.lower().split("_"))
+
+
+def values(field: FieldNode) -> Iterator[tuple[str, int, str]]:
+    """Name, number and description of the values that a field is encoded with; none if it is a number."""
+    encoding = field.get_property("encode")
+    for member in encoding or []:
+        yield member.name, member.value, member.rdl_name or member.name
 
 
 def mask(field: object) -> int:

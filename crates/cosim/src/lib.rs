@@ -4,6 +4,7 @@
 //! counts its cycles. Which configurations exist is decided when the crate is built (see its `build.rs` and
 //! `hw/units.toml`): [`configurations`] lists those of a unit.
 
+pub mod axi_memory;
 pub mod engines;
 pub mod model;
 pub mod record;

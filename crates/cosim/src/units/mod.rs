@@ -1,11 +1,14 @@
 //! A safe type per unit: it sets the ports, gives the clock and says when a result is due.
 
 mod dft_goldilocks;
+pub mod engine_job;
+pub mod engine_ring;
 pub mod mod_exp;
 mod mont_mul;
 mod ntt_cg;
 mod ntt_goldilocks;
 pub mod ntt_goldilocks_shift;
+pub mod paillier_engine;
 mod pipeline;
 mod rvfhe_lane;
 mod stream;

@@ -1,0 +1,3 @@
+//! The job descriptors of engines.
+
+pub mod registers;

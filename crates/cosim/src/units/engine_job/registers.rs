@@ -1,0 +1,108 @@
+//! Registers of `engine_job`, from `hw/rdl/engine_job.rdl` by `hw/flow/registers.py`: byte offsets,
+//! words of windows, masks of fields.
+
+/// Operation: byte offset.
+pub const OPERATION: u32 = 0x0;
+/// A verb of the engine.
+pub const OPERATION_VERB: u32 = 0xff;
+/// 0.
+pub const OPERATION_RESERVED: u32 = 0xffffff00;
+
+/// Status, written by the engine: byte offset.
+pub const STATUS: u32 = 0x4;
+/// 0 before the job; a status after it.
+pub const STATUS_CODE: u32 = 0xffffffff;
+/// The engine has not finished the job.
+pub const STATUS_CODE_PENDING: u32 = 0;
+/// The results are in memory.
+pub const STATUS_CODE_DONE: u32 = 1;
+/// A reserved field is not 0, or CODE was not 0.
+pub const STATUS_CODE_MALFORMED: u32 = 2;
+/// The descriptor could not be read.
+pub const STATUS_CODE_FETCH_FAILED: u32 = 3;
+/// The engine lacks the verb.
+pub const STATUS_CODE_UNSUPPORTED: u32 = 4;
+/// An operand could not be read.
+pub const STATUS_CODE_READ_FAILED: u32 = 5;
+/// A result could not be written.
+pub const STATUS_CODE_WRITE_FAILED: u32 = 6;
+/// An operand's address is not aligned, or beyond the engine's address bits.
+pub const STATUS_CODE_WRONG_ADDRESS: u32 = 7;
+/// LENGTH is out of range for the verb.
+pub const STATUS_CODE_WRONG_LENGTH: u32 = 8;
+/// No key is loaded.
+pub const STATUS_CODE_NO_KEY: u32 = 9;
+/// The modulus is even.
+pub const STATUS_CODE_EVEN_MODULUS: u32 = 10;
+/// An operand is not below its bound.
+pub const STATUS_CODE_LARGE_OPERAND: u32 = 11;
+
+/// Size of the job: byte offset.
+pub const LENGTH: u32 = 0x8;
+/// The verb says which.
+pub const LENGTH_VALUE: u32 = 0xffffffff;
+
+/// Reserved word: byte offset.
+pub const RESERVED: u32 = 0xc;
+/// 0.
+pub const RESERVED_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, low word: byte offset.
+pub const A: u32 = 0x10;
+/// 32 bits.
+pub const A_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, high word: byte offset.
+pub const A_HIGH: u32 = 0x14;
+/// 32 bits.
+pub const A_HIGH_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, low word: byte offset.
+pub const B: u32 = 0x18;
+/// 32 bits.
+pub const B_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, high word: byte offset.
+pub const B_HIGH: u32 = 0x1c;
+/// 32 bits.
+pub const B_HIGH_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, low word: byte offset.
+pub const C: u32 = 0x20;
+/// 32 bits.
+pub const C_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, high word: byte offset.
+pub const C_HIGH: u32 = 0x24;
+/// 32 bits.
+pub const C_HIGH_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, low word: byte offset.
+pub const D: u32 = 0x28;
+/// 32 bits.
+pub const D_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, high word: byte offset.
+pub const D_HIGH: u32 = 0x2c;
+/// 32 bits.
+pub const D_HIGH_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, low word: byte offset.
+pub const E: u32 = 0x30;
+/// 32 bits.
+pub const E_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, high word: byte offset.
+pub const E_HIGH: u32 = 0x34;
+/// 32 bits.
+pub const E_HIGH_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, low word: byte offset.
+pub const F: u32 = 0x38;
+/// 32 bits.
+pub const F_VALUE: u32 = 0xffffffff;
+
+/// Address of an operand, high word: byte offset.
+pub const F_HIGH: u32 = 0x3c;
+/// 32 bits.
+pub const F_HIGH_VALUE: u32 = 0xffffffff;

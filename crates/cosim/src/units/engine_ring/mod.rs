@@ -1,0 +1,321 @@
+//! The host's side of an engine: registers over AXI4-Lite, the ring of jobs, and the memory that both share.
+
+pub mod registers;
+
+use crate::axi_memory::{AxiMemory, AxiPort, AxiTiming};
+use crate::model::{Configuration, Model, Port};
+use crate::units::engine_job::registers as job;
+
+/// Bytes of a descriptor.
+pub const DESCRIPTOR: usize = 64;
+
+/// Errors of an engine's host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// The engine answers a register access with an error.
+    #[error("the engine refuses the {} of register {address:#x}", if *write { "write" } else { "read" })]
+    Register {
+        /// The byte address.
+        address: u32,
+        /// Whether the access is a write.
+        write: bool,
+    },
+    /// The engine breaks a rule of AXI.
+    #[error("the engine breaks a rule of AXI: {0}")]
+    Axi(String),
+    /// The engine does not finish.
+    #[error("not finished after {cycles} cycles")]
+    Stuck {
+        /// The cycles that the host waited.
+        cycles: u64,
+    },
+    /// The ring has no room for the jobs.
+    #[error("{jobs} jobs do not fit the ring of {size} descriptors; use 1 to {}", size - 1)]
+    RingFull {
+        /// The jobs.
+        jobs: usize,
+        /// Descriptors of the ring.
+        size: u32,
+    },
+}
+
+/// A job descriptor without its status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Descriptor {
+    /// The operation, with the reserved bits above the verb.
+    pub operation: u32,
+    /// The length, as the verb says.
+    pub length: u32,
+    /// The addresses of the operands.
+    pub operands: [u64; 6],
+}
+
+impl Descriptor {
+    /// The bytes of the descriptor, with the status `PENDING`.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; DESCRIPTOR] {
+        let mut bytes = [0; DESCRIPTOR];
+        bytes[job::OPERATION as usize..][..4].copy_from_slice(&self.operation.to_le_bytes());
+        bytes[job::LENGTH as usize..][..4].copy_from_slice(&self.length.to_le_bytes());
+        for (place, operand) in bytes[job::A as usize..].chunks_exact_mut(8).zip(self.operands) {
+            place.copy_from_slice(&operand.to_le_bytes());
+        }
+        bytes
+    }
+}
+
+#[derive(Debug)]
+struct RegisterPorts {
+    aw_valid: Port,
+    aw_ready: Port,
+    aw_addr: Port,
+    w_valid: Port,
+    w_ready: Port,
+    w_data: Port,
+    w_strb: Port,
+    b_valid: Port,
+    b_ready: Port,
+    b_resp: Port,
+    ar_valid: Port,
+    ar_ready: Port,
+    ar_addr: Port,
+    r_valid: Port,
+    r_ready: Port,
+    r_data: Port,
+    r_resp: Port,
+}
+
+/// A model of an engine with the register head `engine_ring`, and its memory.
+///
+/// The module's register port has the prefix `regs_`, and each AXI4 master the prefix with which it was named.
+#[derive(Debug)]
+pub struct EngineHost {
+    model: Model,
+    registers: RegisterPorts,
+    interrupt: Port,
+    ports: Vec<AxiPort>,
+    /// The memory behind all ports.
+    pub memory: AxiMemory,
+    ring: u64,
+    size: u32,
+    tail: u32,
+}
+
+impl EngineHost {
+    /// An instance of an engine, reset, whose AXI4 masters have these prefixes.
+    pub fn new(
+        configuration: &'static Configuration,
+        prefixes: &[&str],
+        memory: AxiMemory,
+        timing: &AxiTiming,
+        seed: u32,
+    ) -> Self {
+        let model = Model::new(configuration, seed);
+        let port = |name| model.port(name);
+        let registers = RegisterPorts {
+            aw_valid: port("regs_aw_valid_i"),
+            aw_ready: port("regs_aw_ready_o"),
+            aw_addr: port("regs_aw_addr_i"),
+            w_valid: port("regs_w_valid_i"),
+            w_ready: port("regs_w_ready_o"),
+            w_data: port("regs_w_data_i"),
+            w_strb: port("regs_w_strb_i"),
+            b_valid: port("regs_b_valid_o"),
+            b_ready: port("regs_b_ready_i"),
+            b_resp: port("regs_b_resp_o"),
+            ar_valid: port("regs_ar_valid_i"),
+            ar_ready: port("regs_ar_ready_o"),
+            ar_addr: port("regs_ar_addr_i"),
+            r_valid: port("regs_r_valid_o"),
+            r_ready: port("regs_r_ready_i"),
+            r_data: port("regs_r_data_o"),
+            r_resp: port("regs_r_resp_o"),
+        };
+        let interrupt = port("irq_o");
+        let ports = prefixes.iter().zip(u64::from(seed)..).map(|(prefix, number)| {
+            AxiPort::new(&model, prefix, timing.clone(), number << 32 | u64::from(seed))
+        });
+        let ports = ports.collect();
+        let mut host = Self { model, registers, interrupt, ports, memory, ring: 0, size: 0, tail: 0 };
+        host.reset();
+        host
+    }
+
+    /// Resets the engine, its ports and the host's knowledge of the ring.
+    pub fn reset(&mut self) {
+        let ports = &self.registers;
+        for port in [ports.aw_valid, ports.w_valid, ports.ar_valid, ports.b_ready, ports.r_ready] {
+            self.model.set(port, 0);
+        }
+        for port in &mut self.ports {
+            port.reset(&mut self.model);
+        }
+        self.model.reset();
+        (self.size, self.tail) = (0, 0);
+    }
+
+    /// Clock edges so far.
+    pub fn cycles(&self) -> u64 {
+        self.model.cycles()
+    }
+
+    /// Whether the interrupt is raised.
+    pub fn interrupt(&self) -> bool {
+        self.model.get(self.interrupt) == 1
+    }
+
+    /// Gives one clock edge.
+    pub fn clock(&mut self) {
+        for port in &mut self.ports {
+            port.cycle(&mut self.model, &mut self.memory);
+        }
+        self.model.clock();
+    }
+
+    /// Gives clock edges.
+    ///
+    /// # Errors
+    /// If the engine breaks a rule of AXI.
+    pub fn idle(&mut self, cycles: u64) -> Result<(), HostError> {
+        for _ in 0..cycles {
+            self.clock();
+        }
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), HostError> {
+        let broken = self.ports.iter().find_map(AxiPort::violation);
+        broken.map_or(Ok(()), |rule| Err(HostError::Axi(rule.to_owned())))
+    }
+
+    /// Gives clock edges until a port is 1, and one more.
+    fn until(&mut self, port: Port) -> Result<(), HostError> {
+        const PATIENCE: u64 = 64;
+        for _ in 0..PATIENCE {
+            let ready = self.model.get(port) == 1;
+            self.clock();
+            if ready {
+                return Ok(());
+            }
+        }
+        Err(HostError::Stuck { cycles: PATIENCE })
+    }
+
+    /// Reads a register.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn read(&mut self, address: u32) -> Result<u32, HostError> {
+        self.model.set(self.registers.ar_addr, u64::from(address));
+        self.model.set(self.registers.ar_valid, 1);
+        self.until(self.registers.ar_ready)?;
+        self.model.set(self.registers.ar_valid, 0);
+        self.model.set(self.registers.r_ready, 1);
+        // The data stays until the edge that takes it.
+        while self.model.get(self.registers.r_valid) == 0 {
+            self.clock();
+        }
+        let (data, response) = (self.model.get(self.registers.r_data), self.model.get(self.registers.r_resp));
+        self.clock();
+        self.model.set(self.registers.r_ready, 0);
+        if response == 0 { Ok(data as u32) } else { Err(HostError::Register { address, write: false }) }
+    }
+
+    /// Writes a register.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn write(&mut self, address: u32, value: u32) -> Result<(), HostError> {
+        self.model.set(self.registers.aw_addr, u64::from(address));
+        self.model.set(self.registers.w_data, u64::from(value));
+        self.model.set(self.registers.w_strb, 0xf);
+        self.model.set(self.registers.aw_valid, 1);
+        self.model.set(self.registers.w_valid, 1);
+        // Both are taken in one cycle.
+        self.until(self.registers.aw_ready)?;
+        self.model.set(self.registers.aw_valid, 0);
+        self.model.set(self.registers.w_valid, 0);
+        self.model.set(self.registers.b_ready, 1);
+        while self.model.get(self.registers.b_valid) == 0 {
+            self.clock();
+        }
+        let response = self.model.get(self.registers.b_resp);
+        self.clock();
+        self.model.set(self.registers.b_ready, 0);
+        if response == 0 { Ok(()) } else { Err(HostError::Register { address, write: true }) }
+    }
+
+    /// Sets the ring, and the engine to run.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn start(&mut self, ring: u64, size: u32) -> Result<(), HostError> {
+        self.write(registers::CONTROL, 0)?;
+        self.write(registers::RING_BASE, ring as u32)?;
+        self.write(registers::RING_BASE_HIGH, (ring >> 32) as u32)?;
+        self.write(registers::RING_SIZE, size)?;
+        (self.ring, self.size, self.tail) = (ring, size, 0);
+        self.write(registers::CONTROL, registers::CONTROL_RUN)
+    }
+
+    /// The address of a descriptor of the ring.
+    #[must_use]
+    pub fn descriptor(&self, index: u32) -> u64 {
+        self.ring + u64::from(index) * DESCRIPTOR as u64
+    }
+
+    /// Puts jobs into the ring and moves TAIL; returns their indices.
+    ///
+    /// # Errors
+    /// If the ring has no room for them when it is empty, or the engine refuses.
+    pub fn push(&mut self, jobs: &[[u8; DESCRIPTOR]]) -> Result<Vec<u32>, HostError> {
+        if jobs.len() >= self.size as usize {
+            return Err(HostError::RingFull { jobs: jobs.len(), size: self.size });
+        }
+        let mut indices = Vec::new();
+        for bytes in jobs {
+            let address = self.descriptor(self.tail);
+            self.memory.bytes_mut(address, DESCRIPTOR).copy_from_slice(bytes);
+            indices.push(self.tail);
+            self.tail = (self.tail + 1) % self.size;
+        }
+        self.write(registers::TAIL, self.tail)?;
+        Ok(indices)
+    }
+
+    /// The status of a job, as the engine has written it.
+    #[must_use]
+    pub fn status(&self, index: u32) -> u32 {
+        let bytes = self.memory.bytes(self.descriptor(index) + u64::from(job::STATUS), 4);
+        bytes.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
+    }
+
+    /// Waits until the engine has no job, and returns the value of CYCLES.
+    ///
+    /// # Errors
+    /// If that takes longer than `patience` cycles, or the engine breaks a rule of AXI.
+    pub fn wait(&mut self, patience: u64) -> Result<u32, HostError> {
+        let begin = self.cycles();
+        while self.read(registers::STATUS)? & registers::STATUS_BUSY != 0 {
+            self.check()?;
+            if self.cycles() - begin > patience {
+                return Err(HostError::Stuck { cycles: patience });
+            }
+            self.idle(16)?;
+        }
+        self.check()?;
+        self.read(registers::CYCLES)
+    }
+
+    /// Drops all jobs and overwrites all numbers in the engine; the ring must be set again.
+    ///
+    /// # Errors
+    /// If the engine does not finish.
+    pub fn clear(&mut self) -> Result<(), HostError> {
+        self.write(registers::CONTROL, registers::CONTROL_CLEAR)?;
+        self.wait(100_000)?;
+        (self.size, self.tail) = (0, 0);
+        Ok(())
+    }
+}
