@@ -1,5 +1,7 @@
 //! Engines of the kernel seams, computed by co-simulated units.
 
 mod mod_exp;
+mod paillier;
 
 pub use mod_exp::RtlModExp;
+pub use paillier::RtlPaillier;

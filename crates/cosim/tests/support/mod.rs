@@ -17,6 +17,12 @@ pub(crate) fn with_seeds(test: impl Fn(&mut Source)) {
 pub(crate) struct Source(ChaCha20Rng);
 
 impl Source {
+    /// The numbers of one seed.
+    #[allow(dead_code, reason = "most tests take several seeds")]
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(ChaCha20Rng::seed_from_u64(seed))
+    }
+
     /// A number below `bound`: one in eight is a corner.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         let kind = self.0.next_u32();
