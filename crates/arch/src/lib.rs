@@ -3,6 +3,7 @@
 //! | module | content |
 //! | --- | --- |
 //! | [`mod@array`] | the RVFHE array of cores, cycle by cycle, with all values |
+//! | [`paillier_engine`] | the Paillier engine of `hw/rtl`, cycle by cycle, without values |
 //! | [`pipeline`] | the macro-pipeline of the CHAM accelerator |
 //! | [`scalar`] | the scalar Rocket core that the array is compared with |
 //! | [`report`] | runs, ablations, sweeps, rooflines and energy of the array and the scalar core |
@@ -12,6 +13,7 @@
 
 pub mod array;
 mod description;
+pub mod paillier_engine;
 pub mod pipeline;
 pub mod record;
 pub mod report;

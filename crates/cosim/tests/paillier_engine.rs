@@ -2,6 +2,7 @@
 
 mod support;
 
+use ciphermill_arch::paillier_engine::{PaillierJob, PaillierSize, cycles};
 use ciphermill_cosim::axi_memory::AxiTiming;
 use ciphermill_cosim::units::engine_job::registers as job;
 use ciphermill_cosim::units::engine_ring::{Descriptor, registers};
@@ -58,6 +59,7 @@ fn loaded(
     (engine, modulus, n)
 }
 
+/// Runs jobs, compares their values with the definition, and returns their cycles.
 fn check(engine: &mut PaillierEngine, works: &[Work], modulus: &BigUint, n: &BigUint) -> u32 {
     let (results, cycles) = engine.run(works).unwrap();
     for (i, (work, result)) in works.iter().zip(results).enumerate() {
@@ -93,7 +95,8 @@ fn twelve_encryptions_and_twelve_powers_take_the_stated_cycles() {
         let bits = engine.bits();
         let encryptions: Vec<_> = (0..12).map(|_| encryption(&mut source, &n)).collect();
         let encrypted = check(&mut engine, &encryptions, &modulus, &n);
-        let power = |source: &mut Source| Work::Power { base: below(source, &modulus), exponent: number(source, bits), bits };
+        let power =
+            |source: &mut Source| Work::Power { base: below(source, &modulus), exponent: number(source, bits), bits };
         let powers: Vec<_> = (0..12).map(|_| power(&mut source)).collect();
         let raised = check(&mut engine, &powers, &modulus, &n);
         println!("{configuration}: 12 encryptions {encrypted} cycles, 12 powers {raised} cycles");
@@ -130,7 +133,11 @@ fn a_slow_memory_changes_no_value() {
             let (mut engine, modulus, n) = loaded(configuration, &AxiTiming::slow(), source);
             let mut works: Vec<_> = (0..3).map(|_| encryption(source, &n)).collect();
             for length in [1, 31, 70] {
-                works.push(Work::Power { base: below(source, &modulus), exponent: number(source, length), bits: length });
+                works.push(Work::Power {
+                    base: below(source, &modulus),
+                    exponent: number(source, length),
+                    bits: length,
+                });
             }
             for _ in 0..10 {
                 works.push(Work::Multiply { a: below(source, &modulus), b: below(source, &modulus) });
@@ -221,9 +228,8 @@ fn errors_of_memory_reach_the_job_that_has_them() {
     each("paillier_engine", |configuration| {
         with_seeds(|source| {
             let (mut engine, modulus, n) = loaded(configuration, &AxiTiming::slow(), source);
-            let works: Vec<_> = (0..8)
-                .map(|_| Work::Multiply { a: below(source, &modulus), b: below(source, &modulus) })
-                .collect();
+            let works: Vec<_> =
+                (0..8).map(|_| Work::Multiply { a: below(source, &modulus), b: below(source, &modulus) }).collect();
             let len = engine.number_bytes() as u64;
             let (second, third) = (engine.address(2, 1), engine.address(4, 2));
             engine.host.memory.failing_reads = vec![second + len - 1..second + len];
@@ -265,7 +271,8 @@ fn reset_and_clear_in_mid_job_leave_a_working_engine() {
                 .map(|_| Work::Power { base: below(source, &modulus), exponent: number(source, 9), bits: 9 })
                 .collect();
             for round in 0..6 {
-                let jobs: Vec<_> = works.iter().enumerate().map(|(i, work)| engine.put_work(i, work).to_bytes()).collect();
+                let jobs: Vec<_> =
+                    works.iter().enumerate().map(|(i, work)| engine.put_work(i, work).to_bytes()).collect();
                 engine.host.push(&jobs).unwrap();
                 engine.host.idle(source.below(3000)).unwrap();
                 if round % 2 == 0 {
@@ -353,5 +360,46 @@ fn the_registers_refuse_what_they_must() {
         let index = host.push(&[Descriptor::default().to_bytes()]).unwrap()[0];
         host.idle(200).unwrap();
         assert_eq!(host.status(index), job::STATUS_CODE_PENDING);
+    });
+}
+
+fn modelled(work: &Work) -> PaillierJob {
+    match work {
+        Work::Encrypt { .. } => PaillierJob::Encrypt,
+        Work::Power { bits, .. } => PaillierJob::Power { bits: u64::from(*bits) },
+        Work::Multiply { .. } => PaillierJob::Multiply,
+    }
+}
+
+/// With a memory that never waits, the engine and its cycle model take the same cycles, whatever the turn that the jobs
+/// meet.
+#[test]
+fn the_cycles_are_those_of_the_model() {
+    each("paillier_engine", |configuration| {
+        with_seeds(|source| {
+            let (mut engine, modulus, n) = loaded(configuration, &AxiTiming::never_waits(), source);
+            let bits = engine.bits();
+            let data_width = configuration.parameter("DataWidth") as u64;
+            let size =
+                PaillierSize { bits: u64::from(bits), data_width, places: configuration.parameter("Places") as usize };
+            let key = u64::from(bits / 2);
+            let loads = cycles(size, &[PaillierJob::Key { bits: key }], engine.host.written_at(), key);
+            assert_eq!(u64::from(engine.host.read(registers::CYCLES).unwrap()), loads, "the key");
+            for _ in 0..4 {
+                let work = |source: &mut Source| match source.below(4) {
+                    0 => encryption(source, &n),
+                    1 => Work::Multiply { a: below(source, &modulus), b: below(source, &modulus) },
+                    _ => {
+                        let length = source.below(140) as u32 + 1;
+                        Work::Power { base: below(source, &modulus), exponent: number(source, length), bits: length }
+                    }
+                };
+                let works: Vec<_> = (0..=source.below(20)).map(|_| work(source)).collect();
+                engine.host.idle(source.below(48)).unwrap();
+                let taken = check(&mut engine, &works, &modulus, &n);
+                let jobs: Vec<_> = works.iter().map(modelled).collect();
+                assert_eq!(u64::from(taken), cycles(size, &jobs, engine.host.written_at(), key), "{jobs:?}");
+            }
+        });
     });
 }

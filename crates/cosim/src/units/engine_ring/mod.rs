@@ -100,6 +100,9 @@ pub struct EngineHost {
     ring: u64,
     size: u32,
     tail: u32,
+    /// Clock edges at the end of the last reset, and from there to the last write of a register.
+    reset_at: u64,
+    written_at: u64,
 }
 
 impl EngineHost {
@@ -133,11 +136,13 @@ impl EngineHost {
             r_resp: port("regs_r_resp_o"),
         };
         let interrupt = port("irq_o");
-        let ports = prefixes.iter().zip(u64::from(seed)..).map(|(prefix, number)| {
-            AxiPort::new(&model, prefix, timing.clone(), number << 32 | u64::from(seed))
-        });
+        let ports = prefixes
+            .iter()
+            .zip(u64::from(seed)..)
+            .map(|(prefix, number)| AxiPort::new(&model, prefix, timing.clone(), number << 32 | u64::from(seed)));
         let ports = ports.collect();
-        let mut host = Self { model, registers, interrupt, ports, memory, ring: 0, size: 0, tail: 0 };
+        let mut host =
+            Self { model, registers, interrupt, ports, memory, ring: 0, size: 0, tail: 0, reset_at: 0, written_at: 0 };
         host.reset();
         host
     }
@@ -153,6 +158,13 @@ impl EngineHost {
         }
         self.model.reset();
         (self.size, self.tail) = (0, 0);
+        self.reset_at = self.model.cycles();
+    }
+
+    /// Clock edges from the end of the last reset to the last write of a register, that one included.
+    #[must_use]
+    pub fn written_at(&self) -> u64 {
+        self.written_at
     }
 
     /// Clock edges so far.
@@ -234,6 +246,7 @@ impl EngineHost {
         self.model.set(self.registers.w_valid, 1);
         // Both are taken in one cycle.
         self.until(self.registers.aw_ready)?;
+        self.written_at = self.model.cycles() - self.reset_at;
         self.model.set(self.registers.aw_valid, 0);
         self.model.set(self.registers.w_valid, 0);
         self.model.set(self.registers.b_ready, 1);
