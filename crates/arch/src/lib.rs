@@ -9,7 +9,7 @@
 //! | [`report`] | runs, ablations, sweeps, rooflines and energy of the array and the scalar core |
 //! | [`record`], [`trace`] | the formats of figures and of traces |
 //!
-//! The three models share no code beyond descriptions, records and traces; `tests/module_boundaries.rs` enforces this.
+//! The models share no code beyond descriptions, records and traces; `tests/module_boundaries.rs` enforces this.
 
 pub mod array;
 mod description;

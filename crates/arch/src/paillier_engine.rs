@@ -28,14 +28,14 @@ pub struct PaillierSize {
 /// A job that the engine carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PaillierJob {
-    /// Loads a key with an n of so many bits.
+    /// Loads a key.
     Key {
         /// Bits of n.
         bits: u64,
     },
     /// Encrypts with the last key.
     Encrypt,
-    /// A power with so many bits of the exponent.
+    /// A power.
     Power {
         /// Bits of the exponent.
         bits: u64,

@@ -4,8 +4,8 @@
 //! have a common prefix, such as `data_ar_valid_o`. Per clock cycle, [`AxiPort::cycle`] comes before [`Model::clock`].
 //! No output of the module may depend on an input of the same cycle.
 //!
-//! A port that breaks a rule of AXI or of this project is reported by [`AxiPort::violation`]: a burst is INCR, of whole
-//! words, within a page of 4096 bytes; at most 32 are outstanding; an offer stays until it is taken; `last` is right.
+//! [`AxiPort::violation`] reports the first broken rule of AXI or of this project. A burst is INCR, of whole words, within
+//! a page of 4096 bytes. At most 32 are outstanding. An offer stays until it is taken, and `last` marks the last word.
 
 use std::collections::VecDeque;
 use std::ops::{Range, RangeInclusive};
@@ -180,7 +180,7 @@ pub struct AxiPort {
     random: u64,
     cycle: u64,
     reads: VecDeque<Burst>,
-    /// Bursts whose data has not all come, and those that wait for their response with it.
+    /// Bursts that wait for data, and finished bursts that wait for their response with it.
     writes: VecDeque<Burst>,
     answers: VecDeque<(u64, usize)>,
     write_response: usize,

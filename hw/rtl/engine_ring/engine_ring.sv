@@ -255,7 +255,7 @@ module engine_ring #(
   assign bad_job      = job_q[8*engine_job_registers_pkg::Operation+8+:24] != '0
                         || given_status != '0 || reserved != '0;
 
-  // What the ring ends itself.
+  // A job that the ring ends itself.
   logic       own_valid_q;
   logic [7:0] own_status_q;
   logic       own_taken;

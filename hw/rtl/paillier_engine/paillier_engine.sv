@@ -385,7 +385,7 @@ module paillier_engine
     if (loader_q == LdStart && is_key) key_length_q <= length_t'(length_q);
   end
 
-  // What the writer needs of a job.
+  // The tag and the result's address of each place, for the writer.
   logic [TagWidth-1:0] tag_of[All];
   addr_t               result_of[All];
   always_ff @(posedge clk_i) begin

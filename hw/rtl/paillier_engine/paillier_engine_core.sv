@@ -90,7 +90,7 @@ module paillier_engine_core
   typedef enum logic [3:0] {
     OpIdle, OpBlind, OpOne, OpBase, OpTable, OpFirstSquare, OpSquare, OpMultiply, OpOut, OpWait, OpDone
   } op_e;
-  // What happens to the result of the last product.
+  // The destination of the last product's result.
   typedef enum logic [1:0] { ToNone, ToEntry, ToIncrement } to_e;
   typedef struct packed {
     op_e              op;
@@ -315,7 +315,7 @@ module paillier_engine_core
   assign begins_place = state_q.op inside {OpBlind, OpOne, OpBase, OpTable, OpFirstSquare, OpSquare, OpMultiply, OpOut};
   assign begins       = cycle_q == 3'd0 && (clearing_q ? flushes : begins_place);
 
-  // What follows a product.
+  // The state after a product.
   state_t next;
   logic   last_window;
   assign last_window = state_q.position == '0;

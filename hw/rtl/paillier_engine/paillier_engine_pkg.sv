@@ -1,4 +1,4 @@
-// What the parts of `paillier_engine` know of one another.
+// Constants and types that the parts of `paillier_engine` share.
 package paillier_engine_pkg;
   // Verbs of a job.
   localparam logic [7:0] VerbKey = 8'd1;

@@ -146,7 +146,7 @@ impl PaillierEngine {
         BigUint::from_bytes_le(self.host.memory.bytes(address, self.number_bytes()))
     }
 
-    /// The numbers of a key: what a host computes once for a modulus.
+    /// The numbers of a key, which a host computes once for a modulus.
     ///
     /// # Panics
     /// If the modulus is even.
@@ -202,7 +202,7 @@ impl PaillierEngine {
         }
     }
 
-    /// Cycles after which so many jobs are given up.
+    /// Cycles after which the driver gives up a number of jobs.
     #[must_use]
     pub fn patience(&self, jobs: usize) -> u64 {
         (jobs as u64 + 1) * (u64::from(self.bits) * 80 + 20_000)
