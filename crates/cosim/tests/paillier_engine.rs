@@ -1,5 +1,6 @@
 //! The Paillier engine against the definition: values, cycles, errors of memory, wrong jobs, reset and CLEAR.
 
+#[allow(dead_code, reason = "these tests draw no frames")]
 mod support;
 
 use ciphermill_arch::paillier_engine::{PaillierJob, PaillierSize, cycles};
@@ -78,6 +79,10 @@ fn encryptions_and_powers_have_the_values_of_the_definition() {
             for length in [1, 4, 5, 6, 63, 64, 65, bits / 2] {
                 let (base, exponent) = (below(source, &modulus), number(source, length));
                 works.push(Work::Power { base, exponent, bits: length });
+            }
+            // The bits above the length are not part of the exponent.
+            for length in [1, 70] {
+                works.push(Work::Power { base: below(source, &modulus), exponent: number(source, bits), bits: length });
             }
             works.push(Work::Multiply { a: below(source, &modulus), b: &modulus - 1u32 });
             works.push(Work::Multiply { a: 0u32.into(), b: below(source, &modulus) });
