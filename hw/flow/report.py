@@ -98,13 +98,12 @@ def sources(configuration: Configuration) -> str:
     return digest(sources_of(configuration.top), [configuration.top, configuration.parameters])
 
 
-def merged(old: Iterable[Entry], new: Iterable[Entry], order: Mapping[str, str]) -> list[Entry]:
+def merged(old: Iterable[Entry], new: Iterable[Entry], order: Iterable[str]) -> list[Entry]:
     """The new entries, and the old ones of what has none, in that order.
 
-    `order` has each case with the hash of its sources; an old entry of a case that is no longer listed, or of other
-    sources, is left out.
+    An old entry of a case that is no longer listed is left out.
     """
-    known = {one["case"]: one for one in old if order.get(one["case"]) == one.get("sources")}
+    known = {one["case"]: one for one in old}
     known |= {one["case"]: one for one in new}
     return [known[case] for case in order if case in known]
 
@@ -124,8 +123,8 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
-def table(entries: list[Entry]) -> str:
-    """The page: three tables and what is to be said of their figures."""
+def table(entries: list[Entry], older: Iterable[str] = ()) -> str:
+    """The page: its tables, and the names of the cases whose figures are of older sources."""
     lines = [
         "# Results",
         "",
@@ -193,6 +192,16 @@ def table(entries: list[Entry]) -> str:
             _number(one[name]) for name in ("gate_equivalents", "memory_bits", "osu018_critical_path_ns")
         )
         lines.append(f"| `{one['unit']}` | `{one['configuration']}` | {counts} | {_about(one['osu018_about'])} |")
+    if names := [f"`{case}`" for case in older]:
+        lines += [
+            "",
+            "## Older sources",
+            "",
+            "These figures are of sources that have changed since by more than comments. `make hw UNIT=…` makes",
+            "them again:",
+            "",
+            *(f"- {name}" for name in names),
+        ]
     lines += ["", "## Tools", ""]
     for tool, version in sorted({item for one in entries for item in one["tool_versions"].items()}):
         lines.append(f"- {tool} {version}")
@@ -213,14 +222,15 @@ def main() -> int:
         except Missing as error:
             missing.append(str(error))
     old = json.loads(SUMMARY.read_text()) if SUMMARY.exists() else []
-    entries = merged(old, new, {str(one): sources(one) for one in listed})
+    now = {str(one): sources(one) for one in listed}
+    entries = merged(old, new, now)
+    older = [one["case"] for one in entries if one["sources"] != now[one["case"]]]
     SUMMARY.parent.mkdir(exist_ok=True)
     SUMMARY.write_text(json.dumps(entries, indent=1) + "\n")
-    TABLE.write_text(table(entries))
+    TABLE.write_text(table(entries, older))
     print(f"{SUMMARY.relative_to(elaborate.REPOSITORY)}: {len(entries)} configurations, {len(new)} of them new")
-    if left_out := [one["case"] for one in old if one["case"] not in {entry["case"] for entry in entries}]:
-        print(f"left out, as their sources have changed: {', '.join(left_out)}")
-        print("`make hw UNIT=…` makes them anew; git has the figures of the sources before")
+    if older:
+        print(f"of older sources: {', '.join(older)}; `make hw UNIT=…` makes them again")
     for what in missing:
         print(what, file=sys.stderr)
     return 1 if missing else 0

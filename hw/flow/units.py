@@ -50,6 +50,7 @@ class Configuration:
     parameters: dict[str, int | str]
     # Whether the unit reads files, one for each of its parameters that names one.
     has_tables: bool
+    xilinx: Step
     ecp5: Step
     osu018: Step
 
@@ -78,7 +79,7 @@ def parse(text: str) -> list[Configuration]:
         names = {configuration["name"] for configuration in unit["configuration"]}
         for given in unit["configuration"]:
             where = f"{unit['name']}/{given['name']}"
-            steps = {step: _step(f"{where}: {step}", given.get(step)) for step in ("ecp5", "osu018")}
+            steps = {step: _step(f"{where}: {step}", given.get(step)) for step in ("xilinx", "ecp5", "osu018")}
             for step, said in steps.items():
                 if said.instead is not None and said.instead not in names - {given["name"]}:
                     raise ValueError(f"{where}: {step}: the unit has no other configuration {said.instead}")

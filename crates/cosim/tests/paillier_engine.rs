@@ -5,6 +5,7 @@ mod support;
 
 use ciphermill_arch::paillier_engine::{PaillierJob, PaillierSize, cycles};
 use ciphermill_cosim::axi_memory::AxiTiming;
+use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::engine_job::registers as job;
 use ciphermill_cosim::units::engine_ring::{Descriptor, registers};
 use ciphermill_cosim::units::paillier_engine::{JobStatus, PaillierEngine, VERB_KEY, VERB_POWER, Work};
@@ -105,6 +106,10 @@ fn twelve_encryptions_and_twelve_powers_take_the_stated_cycles() {
         let powers: Vec<_> = (0..12).map(|_| power(&mut source)).collect();
         let raised = check(&mut engine, &powers, &modulus, &n);
         println!("{configuration}: 12 encryptions {encrypted} cycles, 12 powers {raised} cycles");
+        let alone = check(&mut engine, &encryptions[..1], &modulus, &n);
+        // A product takes eight cycles of one of two cores.
+        let bound = PaillierJob::Encrypt.products(n.bits()) * 8 / 2;
+        record::cycles(configuration, Cycles { cycles: encrypted.div_ceil(12), latency: alone, bound });
         if bits == 1024 {
             assert!(encrypted <= 12 * 2700, "{encrypted} cycles for 12 encryptions");
             assert!(raised <= 12 * 5200, "{raised} cycles for 12 powers");

@@ -20,7 +20,7 @@ class Figures(unittest.TestCase):
         """Every configuration is there, with figures or the reason why there are none."""
         self.assertEqual(list(SUMMARY), [str(one) for one in report.configurations()])
         for case, one in SUMMARY.items():
-            self.assertIsNotNone(one["lut"], case)
+            self.assertTrue(one["lut"] is not None or one["xilinx_about"]["reason"], case)
             self.assertTrue(one["ecp5_fmax_mhz"] or one["ecp5_about"]["reason"], case)
             self.assertTrue(one["osu018_critical_path_ns"] or one["osu018_about"]["reason"], case)
             self.assertNotIn("not run", str(one), case)
