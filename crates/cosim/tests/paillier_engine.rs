@@ -109,7 +109,8 @@ fn twelve_encryptions_and_twelve_powers_take_the_stated_cycles() {
         let alone = check(&mut engine, &encryptions[..1], &modulus, &n);
         // A product takes eight cycles of one of two cores.
         let bound = PaillierJob::Encrypt.products(n.bits()) * 8 / 2;
-        record::cycles(configuration, Cycles { cycles: encrypted.div_ceil(12), latency: alone, bound });
+        let cycles = u64::from(encrypted.div_ceil(12));
+        record::cycles(configuration, Cycles { cycles, latency: alone.into(), bound });
         if bits == 1024 {
             assert!(encrypted <= 12 * 2700, "{encrypted} cycles for 12 encryptions");
             assert!(raised <= 12 * 5200, "{raised} cycles for 12 powers");
