@@ -200,11 +200,11 @@ impl Writer {
         self.bursts -= u64::from(self.answers);
         // The memory takes a word of a burst whose address came in an earlier cycle.
         self.answers = false;
-        if self.open > 0 {
-            if let Some(last) = self.out.pop_front() {
-                self.answers = last;
-                self.open -= u64::from(last);
-            }
+        if self.open > 0
+            && let Some(last) = self.out.pop_front()
+        {
+            self.answers = last;
+            self.open -= u64::from(last);
         }
         self.open += u64::from(self.asked.take().is_some());
         if word {
@@ -591,10 +591,10 @@ impl<'a> Simulation<'a> {
         if let Some(place) = released {
             self.places[place] = Place::Idle;
         }
-        if let (Some(place), Some(job)) = (started, job) {
-            if !matches!(job, PaillierJob::Key { .. }) {
-                self.places[place] = Place::Busy(job.products(self.key));
-            }
+        if let (Some(place), Some(job)) = (started, job)
+            && !matches!(job, PaillierJob::Key { .. })
+        {
+            self.places[place] = Place::Busy(job.products(self.key));
         }
     }
 }

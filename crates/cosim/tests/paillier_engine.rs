@@ -3,6 +3,8 @@
 #[allow(dead_code, reason = "these tests draw no frames")]
 mod support;
 
+use std::iter;
+
 use ciphermill_arch::paillier_engine::{PaillierJob, PaillierSize, cycles};
 use ciphermill_cosim::axi_memory::AxiTiming;
 use ciphermill_cosim::record::{self, Cycles};
@@ -243,8 +245,8 @@ fn errors_of_memory_reach_the_job_that_has_them() {
                 (0..8).map(|_| Work::Multiply { a: below(source, &modulus), b: below(source, &modulus) }).collect();
             let len = engine.number_bytes() as u64;
             let (second, third) = (engine.address(2, 1), engine.address(4, 2));
-            engine.host.memory.failing_reads = vec![second + len - 1..second + len];
-            engine.host.memory.failing_writes = vec![third..third + 1];
+            engine.host.memory.failing_reads = iter::once(second + len - 1..second + len).collect();
+            engine.host.memory.failing_writes = iter::once(third..third + 1).collect();
             // The key was job 0, so that job 6 of this batch has descriptor 7.
             let descriptor = engine.host.descriptor(7);
             engine.host.memory.failing_reads.push(descriptor + 63..descriptor + 64);
@@ -263,7 +265,7 @@ fn errors_of_memory_reach_the_job_that_has_them() {
             // A status that cannot be written.
             engine.host.memory.failing_reads.clear();
             let descriptor = engine.host.descriptor(9);
-            engine.host.memory.failing_writes = vec![descriptor..descriptor + 64];
+            engine.host.memory.failing_writes = iter::once(descriptor..descriptor + 64).collect();
             let (results, _) = engine.run(&works[..2]).unwrap();
             assert_eq!(results[0], Err(JobStatus(job::STATUS_CODE_PENDING)));
             assert_eq!(results[1], Ok(expected(&works[1], &modulus, &n)));

@@ -201,11 +201,11 @@ impl EngineHost {
         broken.map_or(Ok(()), |rule| Err(HostError::Axi(rule.to_owned())))
     }
 
-    /// Gives clock edges until a port is 1, and one more.
-    fn until(&mut self, port: Port) -> Result<(), HostError> {
+    /// Gives clock edges until all these ports are 1, and one more.
+    fn until(&mut self, ports: &[Port]) -> Result<(), HostError> {
         const PATIENCE: u64 = 64;
         for _ in 0..PATIENCE {
-            let ready = self.model.get(port) == 1;
+            let ready = ports.iter().all(|&port| self.model.get(port) == 1);
             self.clock();
             if ready {
                 return Ok(());
@@ -221,7 +221,7 @@ impl EngineHost {
     pub fn read(&mut self, address: u32) -> Result<u32, HostError> {
         self.model.set(self.registers.ar_addr, u64::from(address));
         self.model.set(self.registers.ar_valid, 1);
-        self.until(self.registers.ar_ready)?;
+        self.until(&[self.registers.ar_ready])?;
         self.model.set(self.registers.ar_valid, 0);
         self.model.set(self.registers.r_ready, 1);
         // The data stays until the edge that takes it.
@@ -245,7 +245,7 @@ impl EngineHost {
         self.model.set(self.registers.aw_valid, 1);
         self.model.set(self.registers.w_valid, 1);
         // Both are taken in one cycle.
-        self.until(self.registers.aw_ready)?;
+        self.until(&[self.registers.aw_ready, self.registers.w_ready])?;
         self.written_at = self.model.cycles() - self.reset_at;
         self.model.set(self.registers.aw_valid, 0);
         self.model.set(self.registers.w_valid, 0);
