@@ -269,6 +269,19 @@ def test_an_arbiter_and_two_hosts(certificates: dict[str, TLS]) -> None:
     assert results["judge"].arbiter == "judge"
 
 
+@pytest.mark.parametrize(("roles", "columns"), [(PAIR, COLUMNS), (FOUR, THREE)])
+def test_paillier_over_a_network(
+    roles: dict[str, str], columns: dict[str, slice], certificates: dict[str, TLS]
+) -> None:
+    changes: dict[str, Any] = {"rows": 40, "max_iter": 2}
+    with parties(certificates, roles) as made:
+        for name in roles:
+            made.make(name)
+        results = together({name: part(made, name, columns, backend="paillier", **changes) for name in roles})
+    require_equal(results, columns, **changes)
+    assert results["bank"][1].backend == "paillier"
+
+
 #: Sender (guest or host), kind: every kind of message of two keys.
 KINDS = ["keys", "exponent", "half", "masked product", "residues", "curvature", "norm"]
 
