@@ -345,7 +345,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
 
         With `peer`, all parties call it at the same time with their columns of the same rows. The
         hosts send their parts of the scores to the guest. The guest returns the scores, and a host
-        returns its part. If more than half of the rows are rows of the training, a host sends
+        returns its part. If a host knows one of the rows from its training, the host sends
         nothing, unless it has set `allow_training_scores`. It then raises `ParameterError`, and the
         guest `PeerError`.
         """

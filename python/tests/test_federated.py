@@ -207,6 +207,7 @@ def test_the_estimator_between_two_parties(certificates: dict[str, TLS]) -> None
     X, y = breast_cancer()
     plain = HeteroLogisticRegression(columns=COLUMNS, backend="plain").fit(X, y)
     fresh = X[:100] + 0.01
+    one_known = np.vstack([fresh[:99], X[:1]])
     with federated.listen("127.0.0.1:0", tls=certificates["shop"], name="shop", peer="bank", deadline=DEADLINE) as shop:
         address = shop.address
         assert address is not None
@@ -217,16 +218,18 @@ def test_the_estimator_between_two_parties(certificates: dict[str, TLS]) -> None
         def host() -> Any:
             model = HeteroLogisticRegression(backend="bfv", role="host", peer=shop).fit(X[:, 10:])
             own = model.decision_function(fresh[:, 10:])
-            with pytest.raises(cm.ParameterError, match="100 of 100 rows are those of the training"):
-                model.decision_function(X[:100, 10:])
+            for rows, known in ((X[:100], 100), (one_known, 1)):
+                with pytest.raises(cm.ParameterError, match=f"^{known} of 100 rows are those of the training"):
+                    model.decision_function(rows[:, 10:])
             # A second training over the same connections.
             return model, own, clone(model).fit(X[:, 10:])
 
         def guest() -> Any:
             model = HeteroLogisticRegression(backend="bfv", role="guest", peer=bank).fit(X[:, :10], y)
             scores = model.decision_function(fresh[:, :10])
-            with pytest.raises(PeerError, match="shop does not release scores of training rows"):
-                model.predict(X[:100, :10])
+            for rows in (X[:100], one_known):
+                with pytest.raises(PeerError, match="shop does not release scores of training rows"):
+                    model.predict(rows[:, :10])
             return model, scores, clone(model).fit(X[:, :10], y)
 
         with bank:

@@ -452,6 +452,17 @@ def test_a_host_does_not_release_scores_of_training_rows(parties: PartyFiles) ->
     assert "569 of 569 rows are those of the training" in results["shop"][1]
     assert "shop does not release scores of training rows" in results["bank"][1]
     assert not (parties.folder / "scores.csv").exists()
+    # One row of the training among new rows: the guest cannot ask for a few of them at a time.
+    mixed = np.vstack([X[:1], X[1:20] + 0.01])
+    for name, columns in (("bank", slice(0, 10)), ("shop", slice(10, 30))):
+        rows = ([f"n{row}", *values] for row, values in enumerate(mixed[:, columns]))
+        write_csv(parties.folder / f"new-{name}.csv", ["customer", *NAMES[columns]], rows)
+    results = predict(parties, "shop", "bank")
+    assert results["shop"][0] == results["bank"][0] == 1
+    assert "1 of 20 rows are those of the training" in results["shop"][1]
+    assert not (parties.folder / "scores.csv").exists()
+    for name in COLUMNS:
+        shutil.copy(parties.folder / f"{name}.csv", parties.folder / f"new-{name}.csv")
     parties.write("shop", put("data", "allow_training_scores", True))
     results = predict(parties, "shop", "bank")
     assert results["shop"][0] == results["bank"][0] == 0, results

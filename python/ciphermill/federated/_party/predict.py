@@ -14,7 +14,7 @@ from ciphermill._hetero.calibration import sigmoid
 from ciphermill._hetero.messages import Program, Send, Size, receive
 from ciphermill._hetero.numbers import Floats
 from ciphermill.errors import ParameterError, PeerError
-from ciphermill.federated._fit import known_rows, refusal, releases, row_digests
+from ciphermill.federated._fit import known_rows, refusal, row_digests
 from ciphermill.federated._party import model as models
 from ciphermill.federated._party.config import Configuration, Data
 from ciphermill.federated._party.data import Selection, Table, load
@@ -97,7 +97,7 @@ class Prediction:
     def run(self) -> Floats:
         """Take part. Returns the scores at the guest, this party's part at a host, nothing at the arbiter.
 
-        If more than half of the rows are rows of a host's training, raises `ParameterError` there and `PeerError` at the guest.
+        If a row is one of a host's training, raises `ParameterError` there and `PeerError` at the guest.
         """
         result = self._session.run(self.task, self._part)
         if not self._released:
@@ -123,7 +123,7 @@ class Prediction:
         if session.role == GUEST:
             return (yield from self._gathered(own))
         self._known = known_rows(values, self._input.training)
-        self._released = releases(self._known, len(values))
+        self._released = self._known == 0
         yield Send(session.guest, RELEASE, YES if self._released else NO)
         return (yield from given(own, session.guest)) if self._released else own
 
