@@ -315,7 +315,18 @@ def test_a_killed_party_comes_back(kind: str, victim: str, certificates: dict[st
 
 
 @pytest.mark.parametrize(
-    ("victim", "kind"), [("shop", "masked product"), ("judge", "residues"), ("bank", "sum"), ("post", "norm")]
+    ("victim", "kind"),
+    [
+        ("judge", "keys"),
+        ("judge", "residues"),
+        ("bank", "round"),
+        ("bank", "sum"),
+        ("bank", "curvature"),
+        ("post", "part"),
+        ("post", "norm"),
+        ("shop", "exponent"),
+        ("shop", "masked product"),
+    ],
 )
 def test_a_killed_party_of_four_comes_back(
     victim: str, kind: str, certificates: dict[str, TLS], tmp_path: Path
