@@ -26,11 +26,12 @@ from ciphermill import federated
 from ciphermill._hetero.solver import State
 from ciphermill.errors import PeerError, StateError
 from ciphermill.federated import TLS, Network, Peer
-from ciphermill.federated._fit import fit
+from ciphermill.federated._fit import fit, open_store
 from ciphermill.federated._frames import Frame, FrameType
+from ciphermill.federated._rows import Alignment, Columns
 from ciphermill.federated._session import Task, _parse
 from ciphermill.federated._state import Directory, Memory, Saved
-from ciphermill.federated._training import Arbitration, Options
+from ciphermill.federated._training import Arbitration, Options, Training
 from ciphermill.linear_model import HeteroLogisticRegression
 
 COLUMNS = {"bank": slice(0, 10), "shop": slice(10, 30)}
@@ -347,6 +348,59 @@ def test_a_killed_party_of_four_comes_back(
         results = together({victim: killed, **works})
     require_equal(results, THREE)
     assert results["bank"][1].restarts == 1
+
+
+def aligned(made: Parties, name: str, state: Path, rows: int = 80) -> Any:
+    """The work of a party of four that finds the common rows first and calibrates at the end. Returns its weights."""
+    X, y = breast_cancer(rows)
+    agreed = Options(**options(0, align="psi", calibrate=True))
+    session = made.networks[name].session
+    if made.roles[name] == "arbiter":
+        Arbitration(session, agreed, Memory()).run()
+        return None
+    guest = name == "bank"
+    order = np.random.default_rng(len(name)).permutation(rows)
+    labels = np.where(y[order] == 1, 1.0, -1.0) if guest else None
+    columns = Columns(np.asfortranarray(X[order][:, THREE[name]]), labels, guest)
+    data = Alignment([f"n{row}" for row in order], columns)
+    store = open_store(state, name, session.roles, agreed, data)
+    try:
+        return Training(session, agreed, data, store).run()[0]
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize(
+    ("victim", "kind"),
+    [
+        ("shop", "ids count"),
+        ("post", "blinded ids"),
+        ("shop", "twice blinded ids"),
+        ("bank", "common ids"),
+        ("bank", "rows count"),
+        ("post", "scores"),
+    ],
+)
+def test_a_party_killed_in_the_alignment_or_at_the_scores_comes_back(
+    victim: str, kind: str, certificates: dict[str, TLS], tmp_path: Path
+) -> None:
+    with parties(certificates, FOUR) as made:
+        for name in FOUR:
+            made.make(name)
+        kill_at(made.networks[victim], True, kind, 1)
+
+        def killed() -> Any:
+            with pytest.raises(Killed):
+                aligned(made, victim, tmp_path / victim)
+            kill(made.networks[victim])
+            made.make(victim)
+            return aligned(made, victim, tmp_path / victim)
+
+        works = {name: partial(aligned, made, name, tmp_path / name) for name in FOUR if name != victim}
+        results = together({victim: killed, **works})
+    for name, weights in expected(THREE).items():
+        assert not isinstance(results[name], BaseException), f"{name}: {results[name]!r}"
+        np.testing.assert_allclose(results[name], weights, rtol=1e-9, err_msg=name)
 
 
 @pytest.mark.parametrize("sent", [True, False])
