@@ -25,7 +25,7 @@ from ciphermill import federated
 from ciphermill.federated._fit import fit
 from ciphermill.linear_model import HeteroLogisticRegression
 
-#: Kills, each at another message.
+#: Kills, each at a random message of a random party; some are at the same message.
 KILLS = 100
 #: Rows and iterations: the messages of a run number 12 for each iteration, about.
 ROWS, ITERATIONS = 200, 6
