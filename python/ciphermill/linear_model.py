@@ -94,7 +94,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
         Conjugate gradients need the fewest products. The others are rules of gradient descent: an
         iteration is a pass over all rows, and the labels enter every product.
     learning_rate : float, optional
-        The rate of the rule: by default 0.15 for "sgd", 0.05 for "nesterov" and "adam". Not used by
+        The rate of the rule: by default 0.15 for "sgd", 0.05 for "nesterov" and "adam". Not for
         "cg".
     batch_size : int, optional
         Rows of a mini-batch, by default all. Every pass has the same batches. Not for "cg".

@@ -173,6 +173,7 @@ def test_it_works_in_scikit_learns_tools() -> None:
         ({"columns": {"a": slice(0, 30)}, "backend": "bfv"}, cm.ParameterError, "1 parties; use two"),
         ({"solver": "newton"}, cm.ParameterError, "solver='newton'"),
         ({"learning_rate": 0.0}, cm.ParameterError, "learning_rate=0.0"),
+        ({"learning_rate": 0.1}, cm.ParameterError, "learning_rate=0.1 does not go with solver"),
         ({"batch_size": 0}, cm.ParameterError, "batch_size is 0"),
         ({"batch_size": 100}, cm.ParameterError, "does not go with solver"),
         ({"columns": {"a": slice(0, 10), "b": slice(5, 30)}}, cm.ParameterError, "exactly one party"),

@@ -106,6 +106,11 @@ class Setup:
                 f'batch_size={self.batch_size} does not go with solver="cg"; use batch_size=None, or solver="sgd", "nesterov" or '
                 '"adam"'
             )
+        if self.solver == "cg" and self.learning_rate is not None:
+            raise ParameterError(
+                f'learning_rate={self.learning_rate} does not go with solver="cg"; use learning_rate=None, or solver="sgd", '
+                '"nesterov" or "adam"'
+            )
         if self.backend == "plain" or self.allow_label_leak:
             return
         name, features = max(self.features.items(), key=lambda item: item[1])
