@@ -230,7 +230,7 @@ def test_each_party_receives_the_documented_messages_with_an_arbiter(backend: st
 
 
 def uniform(values: np.ndarray, modulus: int) -> float:
-    """The p-value of a chi-square test of 64 bins. A lie with 2^-20 fails; so does one of 10^6 honest runs."""
+    """The p-value of a chi-square test of 64 bins. One of 10^6 honest runs is below 1e-6. Small biases go unseen."""
     bins = np.bincount((values.astype(object) * 64 // modulus).astype(np.int64), minlength=64)
     return float(stats.chisquare(bins).pvalue)
 
