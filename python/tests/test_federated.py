@@ -30,7 +30,7 @@ from ciphermill.federated._fit import fit, open_store
 from ciphermill.federated._frames import Frame, FrameType
 from ciphermill.federated._rows import Alignment, Columns
 from ciphermill.federated._session import Task, _parse
-from ciphermill.federated._state import Directory, Memory, Saved
+from ciphermill.federated._state import Directory, Memory, Saved, saved_iterations
 from ciphermill.federated._training import Arbitration, Options, Training
 from ciphermill.linear_model import HeteroLogisticRegression
 
@@ -401,6 +401,50 @@ def test_a_party_killed_in_the_alignment_or_at_the_scores_comes_back(
     for name, weights in expected(THREE).items():
         assert not isinstance(results[name], BaseException), f"{name}: {results[name]!r}"
         np.testing.assert_allclose(results[name], weights, rtol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("roles", "columns", "first"),
+    [(PAIR, COLUMNS, "shop"), (PAIR, COLUMNS, "bank"), (FOUR, THREE, "shop")],
+)
+def test_a_host_without_a_state_gets_two_first_answers(
+    roles: dict[str, str], columns: dict[str, slice], first: str, certificates: dict[str, TLS], tmp_path: Path
+) -> None:
+    """A host that lies may choose another matrix each time. The count survives the end of the guest's process."""
+    with parties(certificates, roles) as made:
+        for name in roles:
+            made.make(name)
+
+        def killed(name: str, sent: bool, kind: str, count: int) -> None:
+            kill_at(made.networks[name], sent, kind, count)
+            with pytest.raises(Killed):
+                part(made, name, columns, tmp_path / name)()
+            kill(made.networks[name])
+            made.make(name)
+
+        def host() -> Any:
+            if first == "shop":
+                killed("shop", False, "residues", 1)
+                killed("shop", False, "residues", 1)
+            else:
+                # The guest's end makes this host begin again.
+                killed("shop", False, "residues", 2)
+            assert saved_iterations(tmp_path / "shop") == []
+            kill_at(made.networks["shop"], False, "residues", 1)
+            return part(made, "shop", columns, tmp_path / "shop")()
+
+        def guest() -> Any:
+            if first == "bank":
+                # New keys follow the first answer.
+                killed("bank", True, "keys", 2)
+            return part(made, "bank", columns, tmp_path / "bank")()
+
+        others = {name: part(made, name, columns, tmp_path / name) for name in roles if name not in ("bank", "shop")}
+        results = together({"shop": host, "bank": guest, **others})
+    for error in results.values():
+        assert isinstance(error, PeerError), repr(error)
+    assert "the training began 2 times, and" in str(results["bank"])
+    assert "shop" in str(results["bank"])
 
 
 @pytest.mark.parametrize("sent", [True, False])

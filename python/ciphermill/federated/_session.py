@@ -34,6 +34,10 @@ PARTING = 10.0
 #: The iteration before the first one.
 START = -1
 
+#: The most first products of a training. A crash before the first state needs a second one. Its answer shows a peer that lies
+#: about a crash further sums of the labels.
+FIRST_PRODUCTS = 2
+
 
 class Finished(Exception):
     """The peer went on to another task."""
@@ -90,6 +94,8 @@ class Task:
     session: str = ""
     restart: int = 0
     iterations: Callable[[], tuple[int, ...]] = field(default=tuple)
+    #: At the guest, the first products so far whose answers it has released.
+    first_products: Callable[[], int] = field(default=int)
 
 
 class Session:
@@ -261,6 +267,8 @@ class Session:
             raise PeerError(
                 "the parties have no state in common; delete the states of all parties to start from the beginning"
             )
+        if common == {START}:
+            self._require_a_first_product()
         resumed = task.session or any(other.session for other in hellos)
         restart = max([task.restart, *(other.restart for other in hellos)]) + 1 if resumed else 0
         if restart > task.restarts:
@@ -271,6 +279,16 @@ class Session:
         task.session, task.restart = session, restart
         for link in self._links.values():
             link.reset(epoch)
+
+    def _require_a_first_product(self) -> None:
+        """Raises `PeerError` if the answers of all permitted first products are released."""
+        released = self._running().first_products()
+        if released >= FIRST_PRODUCTS:
+            without = [other.name for other in self._hellos.values() if other.role == HOST and not other.iterations]
+            raise PeerError(
+                f"the training began {released} times, and no state is at {', '.join(without) or self.name}; use at most "
+                f"{FIRST_PRODUCTS} beginnings, because the answer at the start can show a host further sums of the labels"
+            )
 
     # Handshakes.
 

@@ -1,6 +1,6 @@
 """The state of a training on disk, from which a party resumes after a restart.
 
-    start.state                the training, its restarts so far, the aligned rows, the stage
+    start.state                the training, its restarts and first products so far, the aligned rows, the stage
     iteration-0000007.state    the weights and the solver's vectors after an iteration
 
 No file holds a key or a mask. The newest two iterations are kept, because parties may be one iteration apart. A file is
@@ -64,6 +64,8 @@ class Start:
     #: The rows of this party that all parties have, in the common order, as 64-bit integers; `None` if they are not known.
     rows: npt.NDArray[np.int64] | None = None
     stage: str = RUNNING
+    #: The first products whose answers the guest has released.
+    first_products: int = 0
 
 
 class Store(Protocol):
@@ -151,7 +153,8 @@ class Directory:
     def begin(self, start: Start) -> None:
         """Note the epoch that begins, or a later stage."""
         arrays = {} if start.rows is None else {"rows": start.rows}
-        self._write(_START, {"session": start.session, "restart": start.restart, "stage": start.stage}, arrays)
+        facts = {name: value for name, value in vars(start).items() if name != "rows"}
+        self._write(_START, facts, arrays)
 
     def start(self) -> Start | None:
         """The last noted epoch; `None` also for a damaged file, and for one of another configuration."""

@@ -37,6 +37,9 @@ CONNECTING, ALIGNING, TRAINING, SCORING = "connecting", "aligning", "training", 
 _BEYOND_SETUP = {"ids", "align", "calibrate"}
 _OF_ROWS = {"samples", "ids", "align"}
 
+#: The messages without which no host can have an answer: the guest's own answers, and with an arbiter the encrypted sum.
+_RELEASES = {"residues", "sum"}
+
 
 @dataclass(frozen=True)
 class Options:
@@ -143,8 +146,8 @@ class Part:
 
     def _begin(self, decision: Decision, rows: Rows | None = None) -> None:
         """Note the epoch before its first message, so that a party that restarts knows its training."""
-        stage = self._start.stage if self._start.session == decision.session else RUNNING
-        self._start = Start(decision.session, decision.restart, rows, stage)
+        before = self._start if self._start.session == decision.session else Start(decision.session, 0)
+        self._start = replace(before, restart=decision.restart, rows=rows)
         self._store.begin(self._start)
 
     def _mark(self, stage: str) -> None:
@@ -208,6 +211,8 @@ class Training(Part):
         self._workers = workers
         self._solver: Solver | None = None
         self._columns: Columns | None = None
+        #: Whether the guest has still to release the answer of a first product.
+        self._withholds = False
         #: The weights of this party, the intercept last; `None` before the end.
         self.weights: Floats | None = None
         #: The scores of the training rows with `calibrate`: of all parties at the guest, of this party at a host.
@@ -220,6 +225,7 @@ class Training(Part):
         task = self.task
         task.iterations = lambda: tuple(self._store.load())
         task.session, task.restart = start.session, start.restart
+        task.first_products = lambda: self._start.first_products
         if isinstance(self._data, Alignment) and start.rows is not None:
             self._data.use(start.rows, start.session)
         task.own = self._facts()
@@ -252,6 +258,7 @@ class Training(Part):
         own = self._prepared(decision, columns)
         self._enter(TRAINING)
         self._store.keep(decision.iteration)
+        self._withholds = self._session.role == GUEST and decision.iteration == START
         state = None if decision.iteration == START else self._store.load()[decision.iteration].state
         weights = yield from own.solve(state, self._checkpoint)
         if self._options.calibrate:
@@ -295,6 +302,14 @@ class Training(Part):
 
     def _limit(self, setup: Setup) -> int:
         return setup.most_products
+
+    def _observe(self, sender: str, receiver: str, kind: str, payload: bytes) -> None:
+        if self._withholds and sender == self._session.name and kind in _RELEASES:
+            self._withholds = False
+            # Before the message leaves, so that no crash forgets it.
+            self._start = replace(self._start, first_products=self._start.first_products + 1)
+            self._store.begin(self._start)
+        super()._observe(sender, receiver, kind, payload)
 
     def _checkpoint(self, state: State) -> None:
         self._store.save(Saved(self.task.session, self.task.restart, self.answers, state))
