@@ -28,6 +28,9 @@ PROTOCOL = 1
 
 GUEST, HOST, ARBITER = "guest", "host", "arbiter"
 
+#: The most hellos of the guest over a stream. The last one has its decision.
+HELLOS = 2
+
 #: Seconds in which the last acknowledgements may come at the end of a task.
 PARTING = 10.0
 
@@ -110,6 +113,8 @@ class Session:
         self._live = False
         self._finished = False
         self._decision: Decision | None = None
+        #: Whether this party has followed a decision in its task.
+        self._followed = False
         self._hellos: dict[str, Hello] = {}
         #: Sees each message before this party sends it, and after it receives one.
         self.observe: Observer | None = None
@@ -158,6 +163,7 @@ class Session:
         """
         self._task = task
         self._decision = None
+        self._followed = False
         try:
             while True:
                 self._agree()
@@ -325,9 +331,10 @@ class Session:
 
     def _follow(self, link: Link, stream: Stream, seconds: float) -> int:
         """A host's or the arbiter's side of a handshake with the guest."""
-        while True:
+        for _ in range(HELLOS):
             other, same = self._read(link, stream, seconds)
-            if same and self._live and other.live:
+            # A guest that repeats its decision lacks the answer of this side only.
+            if same and self._live and (other.live or other.decision == self._decision):
                 self._write(link, stream)
                 return other.expected
             if other.decision is None:
@@ -341,6 +348,7 @@ class Session:
                     link.reset(other.decision.epoch)
             self._write(link, stream)
             return other.expected
+        raise PeerError(f"{link.peer} sent {HELLOS} hellos without a decision; the protocol expects one in the last")
 
     def _write(self, link: Link, stream: Stream) -> None:
         send_hello(link, stream, self._body())
@@ -372,17 +380,18 @@ class Session:
                 f"this side has the state of another training, which {self.guest} does not have; delete it to start from the "
                 "beginning"
             )
-        if task.session != decision.session:
-            task.restart = 0
-        if not task.restart <= decision.restart <= task.restarts:
+        # Only a party that ended and came back may hear of a restart a second time.
+        least = task.restart + self._followed
+        if not least <= decision.restart <= task.restarts:
             raise PeerError(
-                f"{self.guest} announces restart {decision.restart}; use {task.restart} to {task.restarts} restarts"
+                f"{self.guest} announces restart {decision.restart}; use {least} to {task.restarts} restarts"
             )
         if self.role != ARBITER and decision.iteration not in _startable(task.iterations()):
             raise PeerError(f"{self.guest} resumes at iteration {decision.iteration}, of which this side has no state")
         if decision.facts.get(self.name) != task.own:
             raise PeerError(f"{self.guest} has other facts of {self.name}; the protocol expects those of the hello")
         self._decision = decision
+        self._followed = True
         task.session, task.restart = decision.session, decision.restart
 
     def _running(self) -> Task:
