@@ -24,6 +24,7 @@ from ciphermill._hetero.numbers import Columns, encode_part, exponent_of, part_b
 from ciphermill._hetero.party import Party
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.training import Setup, arbiters_part, party, solver, train_together
+from ciphermill._native import EncryptedVector
 from ciphermill.linear_model import HeteroLogisticRegression
 
 THREE = {"bank": slice(0, 10), "post": slice(10, 16), "shop": slice(16, 30)}
@@ -487,6 +488,57 @@ def test_an_echo_is_refused() -> None:
     encrypted = cm.paillier.EncryptedVector.from_bytes(holder._secret.public, vector)
     with pytest.raises(cm.PeerError, match="own encrypted half"):
         holder.residues(encrypted[:3].to_bytes())
+    # Also after further halves under the same key.
+    holder.encrypt(np.arange(10))
+    with pytest.raises(cm.PeerError, match="own encrypted half"):
+        holder.residues(encrypted[:3].to_bytes())
+    # New keys: the ciphertexts are of another modulus.
+    holder.keys()
+    with pytest.raises(cm.CiphermillError):
+        holder.residues(encrypted[:3].to_bytes())
+
+
+def resealed(template: bytes, ciphertexts: bytes, form: int = 0) -> bytes:
+    """An object with the plan and the key tag of another one, and these ciphertexts."""
+    (plan,) = struct.unpack_from("<H", template, 24)
+    body = template[24 : 24 + 2 + plan + 8] + bytes([form]) + bytes(7) + ciphertexts
+    head = template[:12] + struct.pack("<Q", len(body))
+    return head + struct.pack("<I", crc32c(head)) + body + struct.pack("<I", crc32c(body))
+
+
+@pytest.mark.parametrize(
+    ("later", "first", "second"), [(0, True, True), (0, False, True), (2, True, True), (2, True, False)]
+)
+def test_an_echo_by_bfv_is_refused(later: int, first: bool, second: bool) -> None:
+    """A host returns polynomials of the guest's half in a masked product. It may wait for further halves under the same key."""
+    samples, features = 128, 16
+    # With room for a sum, a sum with zero shows the second polynomial, which is sent as a seed.
+    terms = BfvTerms(features, samples, answers=16, summands=2)
+    guest = terms.key_holder(Report("bfv", samples, {}))
+    keys, half = guest.keys(), guest.encrypt(np.arange(samples))
+    host = terms.matrix_holder(
+        [Columns(np.ones((samples, features), np.int16), np.zeros(features, np.int64))], Report("bfv", samples, {})
+    )
+    host.use_keys(keys)
+    masked, _ = host.product(half, None, 0)
+    offset = 24 + 2 + struct.unpack_from("<H", half, 24)[0] + 16
+    size = len(half) - 4 - offset - 32
+    zero = EncryptedVector.from_bytes(terms.plan, resealed(half, bytes(2 * size)))
+    full = EncryptedVector.from_bytes(terms.plan, half).add(zero).to_bytes()[offset:-4]
+    honest = masked[offset:-4]
+    assert len(full) == len(honest) == 2 * size
+    assert full[:size] == half[-4 - size : -4]
+    for _ in range(later):
+        guest.encrypt(np.zeros(samples, np.int64))
+    forged = (full if first else honest)[:size] + (full if second else honest)[size:]
+    with pytest.raises(cm.PeerError, match="own encrypted half"):
+        guest.residues(resealed(masked, forged))
+    # Neither the product itself nor its copy is one.
+    assert guest.residues(masked) == guest.residues(resealed(masked, honest))
+    # New keys forget the halves. The old ones are of another key set.
+    guest.keys()
+    with pytest.raises(cm.KeyMismatchError):
+        guest.residues(masked)
 
 
 def test_reports_name_the_leaks_of_each_form() -> None:

@@ -31,6 +31,13 @@ DISTANCE_BITS = 40
 
 _LENGTH = struct.Struct("<I")
 
+#: The bytes of a vector or a masked product (docs/hmvp.md): a head, the length of the plan, the plan, a key tag and the form,
+#: the ciphertexts, a checksum. A vector under its owner's key has a seed and one polynomial in each ciphertext.
+_PLAN, _TAG_AND_FORM, _CHECKSUM, _SEED = struct.Struct("<24xH"), 16, 4, 32
+
+#: The bytes that identify a polynomial of uniform residues.
+_IDENTITY = 32
+
 
 class BfvTerms:
     """The plan of the products with a matrix of `features` rows, and the sizes of its messages.
@@ -95,6 +102,8 @@ class BfvKeyHolder:
         self._terms = terms
         self._report = report
         self._sent: list[_native.EncryptedVector] = []
+        #: The identities of all vectors under this key.
+        self._identities: set[bytes] = set()
 
     def keys(self) -> bytes:
         with self._report.step("keys"):
@@ -102,13 +111,19 @@ class BfvKeyHolder:
             # The other keys take most of the memory of a client.
             self._secret = client.secret
             self._sent = []
+            self._identities = set()
             public = client.public.to_bytes()
             return _LENGTH.pack(len(public)) + public + client.evaluation.to_bytes()
 
     def encrypt(self, part: Integers) -> bytes:
         with self._report.step("encrypt"):
             self._sent = [self._secret.encrypt(self._terms.plan, tile) for tile in self._terms.cells.vectors(part)]
-            return b"".join(vector.to_bytes() for vector in self._sent)
+            sealed = [vector.to_bytes() for vector in self._sent]
+            for data in sealed:
+                ciphertext = _ciphertexts(data)
+                self._polynomial = len(ciphertext) - _SEED
+                self._identities.add(bytes(ciphertext[_SEED : _SEED + _IDENTITY]))
+            return b"".join(sealed)
 
     def residues(self, masked: bytes, features: int | None = None, blocks: int | None = None) -> bytes:
         terms, cells = self._terms, self._terms.cells
@@ -120,7 +135,7 @@ class BfvKeyHolder:
             total = np.zeros((blocks, cells.rows), np.uint64)
             for index, part in enumerate(parts):
                 product = _native.MaskedProduct.from_bytes(terms.plan, part)
-                if any(product.echoes(vector) for vector in self._sent):
+                if any(product.echoes(vector) for vector in self._sent) or self._sent_before(part):
                     raise PeerError(
                         "the masked product is this party's own encrypted half; the protocol expects a product"
                     )
@@ -129,6 +144,14 @@ class BfvKeyHolder:
                 total[block] = (total[block] + self._secret.decrypt_masked(product)) % modulus
             # The rows that fill up the last block would be further equations in d.
             return total.reshape(-1)[:features].astype("<u8").tobytes()
+
+    def _sent_before(self, masked: memoryview) -> bool:
+        """Whether a masked product has a polynomial of any vector under this key."""
+        if not self._identities:
+            return False
+        ciphertexts = _ciphertexts(masked)
+        starts = range(0, len(ciphertexts), self._polynomial)
+        return any(bytes(ciphertexts[start : start + _IDENTITY]) in self._identities for start in starts)
 
 
 class BfvMatrixHolder:
@@ -193,6 +216,12 @@ class BfvMatrixHolder:
         with self._report.step("unmask"):
             received = np.frombuffer(residues, "<u8")
             return _native.reconstruct(received, share, self._terms.plan.plaintext_modulus)
+
+
+def _ciphertexts(data: bytes | memoryview) -> memoryview:
+    """The ciphertexts of a sealed vector or masked product."""
+    (plan,) = _PLAN.unpack_from(data)
+    return memoryview(data)[_PLAN.size + plan + _TAG_AND_FORM : -_CHECKSUM]
 
 
 @functools.lru_cache(maxsize=16)

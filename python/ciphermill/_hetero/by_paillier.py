@@ -6,6 +6,7 @@ sum reveals nothing about the entry, within a statistical distance.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import secrets
 from collections.abc import Sequence
@@ -85,7 +86,8 @@ class PaillierKeyHolder:
     def __init__(self, terms: PaillierTerms, report: Report) -> None:
         self._terms = terms
         self._report = report
-        self._sent: set[int] = set()
+        #: A digest of each ciphertext under this key.
+        self._sent: set[bytes] = set()
 
     def keys(self) -> bytes:
         with self._report.step("keys"):
@@ -96,7 +98,7 @@ class PaillierKeyHolder:
     def encrypt(self, part: Integers) -> bytes:
         with self._report.step("encrypt"):
             encrypted = self._secret.encrypt(part, bits=self._terms.vector_bits)
-            self._sent = set(encrypted.ciphertexts().tolist())
+            self._sent |= _digests(encrypted)
             return encrypted.to_bytes()
 
     def residues(self, masked: bytes, features: int | None = None, blocks: int | None = None) -> bytes:
@@ -106,7 +108,7 @@ class PaillierKeyHolder:
             product = paillier.EncryptedVector.from_bytes(self._secret.public, masked)
             if not 1 <= len(product) <= features:
                 raise WireError(f"the masked product has {len(product)} entries; use 1 to {features}")
-            if not self._sent.isdisjoint(product.ciphertexts().tolist()):
+            if not self._sent.isdisjoint(_digests(product)):
                 raise PeerError(
                     "the masked product has entries of this party's own encrypted half; the protocol expects a product"
                 )
@@ -114,6 +116,15 @@ class PaillierKeyHolder:
             limit = 1 << (8 * terms.width)
             # Modulo a power of two, so that no value is refused: a refusal would show a fact about the decryption.
             return b"".join((int(value) % limit).to_bytes(terms.width, "little") for value in values)
+
+
+def _digests(vector: paillier.EncryptedVector) -> set[bytes]:
+    """A digest of each ciphertext of a vector."""
+    numbers: list[int] = vector.ciphertexts().tolist()
+    return {
+        hashlib.blake2b(number.to_bytes(-(-number.bit_length() // 8), "little"), digest_size=16).digest()
+        for number in numbers
+    }
 
 
 class PaillierMatrixHolder:
