@@ -480,6 +480,38 @@ def test_without_a_directory_a_restart_is_a_named_error(certificates: dict[str, 
         assert "no state in common" in str(error)
 
 
+@pytest.mark.parametrize(("roles", "columns", "name"), [(PAIR, COLUMNS, "shop"), (FOUR, THREE, "judge")])
+def test_answers_are_bounded(
+    roles: dict[str, str],
+    columns: dict[str, slice],
+    name: str,
+    certificates: dict[str, TLS],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A party sends no answer beyond those for which the floods are sized."""
+    kind = Arbitration if name == "judge" else Training
+    monkeypatch.setattr(kind, "_limit", lambda self, setup: 3 if self._session.name == name else setup.most_products)
+    answer = "residues" if name == "judge" else "masked product"
+    with parties(certificates, roles) as made:
+        for each in roles:
+            made.make(each)
+        answers = [0]
+        for each in roles:
+            session = made.networks[each].session
+
+            def seen(sender: str, receiver: str, message: str, payload: bytes, before: Any = session._seen) -> None:
+                before(sender, receiver, message, payload)
+                answers[0] += sender == name != receiver and message == answer
+
+            session._seen = seen  # type: ignore[assignment,method-assign]
+        results = together({each: part(made, each, columns) for each in roles})
+    for error in results.values():
+        assert isinstance(error, PeerError), repr(error)
+        assert "the training needs more than the 3 products for which the floods are sized" in str(error)
+    # Each one as it left, and as it came.
+    assert answers[0] == 2 * 3
+
+
 def test_restarts_are_bounded(certificates: dict[str, TLS], tmp_path: Path) -> None:
     with parties(certificates, PAIR) as made:
         made.make("bank")

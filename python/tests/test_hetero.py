@@ -15,8 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from workers_setting import Product
 
 import ciphermill as cm
+from ciphermill._hetero import by_bfv
 from ciphermill._hetero.batches import Batches
-from ciphermill._hetero.by_bfv import DISTANCE_BITS, BfvTerms
+from ciphermill._hetero.by_bfv import DISTANCE_BITS, BfvTerms, _flooded_plan
 from ciphermill._hetero.numbers import Columns
 from ciphermill._hetero.party import Party, Preconditioner, inverse
 from ciphermill._hetero.report import Report
@@ -277,6 +278,23 @@ def test_the_floods_hide_all_cells_of_a_training() -> None:
     one = BfvTerms(5, setup.samples, 2 * setup.most_products)
     many = BfvTerms(5, setup.samples, setup.masked_products)
     assert many.plan.assess()[2] >= one.plan.assess()[2] + math.log2(4.5) - 1.0  # type: ignore[operator]
+
+
+def test_a_plan_that_hides_too_little_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever bits the search asks for, its plans lack one bit."""
+    asked = []
+
+    class Weak:
+        def __init__(self, *shape: int, flooding_bits: int, **options: Any) -> None:
+            asked.append(flooding_bits)
+
+        def assess(self) -> tuple[None, str, float]:
+            return None, "", 49.0
+
+    monkeypatch.setattr(by_bfv._native, "MatVecPlan", Weak)
+    with pytest.raises(cm.ParameterError, match=r"no plan hides a matrix of shape \(4, 70\) within 2\^-50.0 an answer"):
+        _flooded_plan.__wrapped__(4, 70, 20, 0, 50.0)
+    assert asked == [50, 51, 52, 53]
 
 
 def test_rows_that_fill_up_the_last_block_are_no_answers() -> None:
