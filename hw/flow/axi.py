@@ -94,7 +94,7 @@ def simulate(hw: Path, bench: Bench, folder: Path) -> None:
         "COCOTB_RANDOM_SEED": "1",
         "COCOTB_LOG_LEVEL": "WARNING",
     }
-    # Tests import what is beside them, and nothing of this flow.
+    # Tests import modules of their folder, and none of this flow.
     sys.path[0] = str(hw / "axi")
     runner = get_runner("verilator")
     runner.build(

@@ -103,7 +103,7 @@ fn key_switches_are_the_library_s_whatever_waits() {
                 for gadget in [(3, 7), (1, 15), (4, 1), (4, 15), (2, 8)] {
                     let case = Case::random(source, 5, dimension, gadget);
                     let mut unit = TfheVector::new(configuration, source.any() as u32, dimension);
-                    // What was there before is gone.
+                    // The earlier sample must not count.
                     unit.give(WordOp::Load, &sample(source, dimension));
                     case.run(&mut unit, || true, || true, u64::MAX);
                     assert!(unit.words() == case.expected(), "{configuration}: n = {dimension}, {gadget:?}");
