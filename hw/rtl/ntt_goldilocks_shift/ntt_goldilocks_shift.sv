@@ -59,7 +59,7 @@ module ntt_goldilocks_shift
   input  logic                    clear_i,  // Drops all frames; no beat is taken in this cycle.
   input  logic                    in_valid_i,  // Input stream: the beat is valid.
   output logic                    in_ready_o,  // Input stream: the beat is accepted in this cycle.
-  input  logic                    in_inverse_i,  // Direction of the frame, with its first beat or earlier: 0 forward, 1 inverse.
+  input  logic                    in_inverse_i,  // Direction from the first beat or before: 0 forward, 1 inverse.
   input  logic [Points-1:0][63:0] in_data_i,  // Input stream: 32 values, lane 0 in the lowest bits.
   input  logic                    out_room_i,  // The receiver takes a whole frame; counts where a third pass can begin.
   output logic                    out_soon_o,  // Output: a beat comes in the cycle after the next one.

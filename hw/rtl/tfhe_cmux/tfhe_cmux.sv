@@ -466,6 +466,6 @@ module tfhe_cmux
   );
 
   logic unused;
-  assign unused = ^{load_source, feed_credits, fetch_credits, sum_ready, digit_ready_each, digit_valid_each, soon_each, valid_each,
-                    ready_each, take_each};
+  assign unused = ^{load_source, feed_credits, fetch_credits, sum_ready, digit_ready_each, digit_valid_each, soon_each,
+                    valid_each, ready_each, take_each};
 endmodule
