@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ciphermill._checks import instance, integer, mapping, optional, real
 from ciphermill._hetero.calibration import calibrate, sigmoid
-from ciphermill._hetero.numbers import Floats
+from ciphermill._hetero.numbers import Floats, fixed_order_scores
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.training import (
     BACKENDS,
@@ -360,7 +360,7 @@ class HeteroLogisticRegression(ClassifierMixin, BaseEstimator):
 
     def _own_scores(self, data: Floats) -> Floats:
         """The scores in one process. With `peer`, this party's part of them."""
-        return np.asarray(data @ self.coef_[0] + self.intercept_[0])
+        return np.asarray(fixed_order_scores(data, self.coef_[0]) + self.intercept_[0])
 
     def _joint_scores(self, data: Floats, purpose: str) -> Floats:
         from ciphermill.federated import Network

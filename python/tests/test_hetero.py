@@ -2,6 +2,8 @@
 
 import math
 import time
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from ciphermill._hetero.report import Report
 from ciphermill._hetero.tiles import Cells
 from ciphermill._hetero.training import Setup
 from ciphermill._hetero.workers import Local
+from ciphermill.federated._training import own_scores
 from ciphermill.linear_model import HeteroLogisticRegression
 
 COLUMNS = {"bank": slice(0, 10), "shop": slice(10, 30)}
@@ -77,6 +80,22 @@ def test_encrypted_equals_plain_in_every_bit() -> None:
     assert all("hidden within" in words for words in report.guarantees.values())
     assert "gradients" in " ".join(report.leaks)
     assert "hidden of shop" in str(report)
+
+
+def test_scores_have_one_order_of_summation() -> None:
+    """BLAS has another order for each layout, number of rows and machine."""
+    X, y = breast_cancer()
+    X = np.tile(X, (2, 1))
+    model = HeteroLogisticRegression(columns=COLUMNS, max_iter=3).fit(X, np.tile(y, 2))
+    weights, intercept = model.coef_[0], float(model.intercept_[0])
+    # Not by sum(), which compensates its errors in later versions of Python.
+    expected = [
+        reduce(add, (x * w for x, w in zip(row, weights.tolist(), strict=True))) + intercept for row in X.tolist()
+    ]
+    for values in (X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
+        assert model.decision_function(values).tolist() == expected
+        assert own_scores(values, weights, intercept).tolist() == expected
+    assert model.decision_function(X[5:6]).tolist() == expected[5:6]
 
 
 def test_each_party_preconditions_with_its_own_block() -> None:

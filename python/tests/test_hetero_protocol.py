@@ -142,6 +142,18 @@ def test_calibration_is_platts() -> None:
         assert all(math.isfinite(value) for value in calibrate(scores, signs))
 
 
+def test_a_calibration_does_not_depend_on_the_order_of_the_rows() -> None:
+    """Sums in another order differ in their last bits. The line search alone would stop 1e-8 away from the optimum."""
+    rng = np.random.default_rng(5)
+    for rows in (30, 569, 20000):
+        z = rng.normal(size=rows)
+        labels = np.where(z + rng.normal(size=rows) > 0, 1.0, -1.0)
+        first = calibrate(z, labels)
+        for _ in range(20):
+            order = rng.permutation(rows)
+            np.testing.assert_allclose(calibrate(z[order], labels[order]), first, rtol=1e-12, atol=1e-13)
+
+
 def test_a_calibrated_model_has_the_same_order() -> None:
     X, y = data()
     plain = HeteroLogisticRegression(columns=TWO).fit(X, y)

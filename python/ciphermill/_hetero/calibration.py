@@ -10,6 +10,9 @@ from ciphermill._hetero.numbers import Floats
 #: Newton steps; fewer than 10 are usual.
 STEPS = 100
 
+#: The predicted decrease of the loss, as a part of it, below which a step is exact enough to need no line search.
+EXACT = 1e-10
+
 
 def calibrate(scores: Floats, labels: Floats) -> tuple[float, float]:
     """a and b for scores with labels ±1. Targets are a little off 0 and 1, so that separable scores have finite a and b."""
@@ -26,13 +29,24 @@ def calibrate(scores: Floats, labels: Floats) -> tuple[float, float]:
         slope = np.array([np.sum((p - targets) * z), np.sum(p - targets)])
         weight = p * (1.0 - p)
         cross = np.sum(weight * z)
-        hessian = np.array([[np.sum(weight * z * z) + 1e-12, cross], [cross, np.sum(weight) + 1e-12]])
-        step = np.linalg.solve(hessian, -slope)
+        first, last = np.sum(weight * z * z) + 1e-12, np.sum(weight) + 1e-12
+        # By elimination, in a fixed order: a library's order differs between machines.
+        ratio = cross / first
+        second = (ratio * slope[0] - slope[1]) / (last - ratio * cross)
+        step = np.array([(-slope[0] - cross * second) / first, second])
+        decrease = -float(slope[0] * step[0] + slope[1] * step[1])
+        if 0 <= decrease <= EXACT * loss:
+            # The loss no longer shows such a step, but each one still squares the error.
+            a, b = a + float(step[0]), b + float(step[1])
+            if decrease <= EXACT**2 * loss:
+                break
+            loss = _loss(z, targets, a, b)
+            continue
         rate = 1.0
         while rate > 1e-10:
             next_a, next_b = a + rate * float(step[0]), b + rate * float(step[1])
             next_loss = _loss(z, targets, next_a, next_b)
-            if next_loss < loss + 1e-4 * rate * float(slope @ step):
+            if next_loss < loss - 1e-4 * rate * decrease:
                 break
             rate /= 2.0
         else:

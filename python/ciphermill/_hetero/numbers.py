@@ -19,6 +19,9 @@ DATA_BITS = 16
 #: Bits of an entry of the common vector d, the sum of the parts of all parties, with sign.
 VECTOR_BITS = 20
 
+#: Rows whose columns fit a cache.
+ROWS = 2**10
+
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -54,6 +57,16 @@ class Columns:
     def unscale(self, sums: Integers, exponent: int) -> Floats:
         """Sums of entries times multiples of 2^-`exponent`, as numbers."""
         return np.ldexp(sums.astype(np.float64), -(self.exponents + exponent))
+
+
+def fixed_order_scores(values: Floats, weights: Floats) -> Floats:
+    """X·w with the columns added from the first to the last: the same bits on every machine, unlike a product of BLAS."""
+    total = np.zeros(len(values))
+    for start in range(0, len(values), ROWS):
+        block = total[start : start + ROWS]
+        for column, weight in zip(np.asfortranarray(values[start : start + ROWS]).T, weights, strict=True):
+            block += column * weight
+    return total
 
 
 def part_bits(parties: int) -> int:

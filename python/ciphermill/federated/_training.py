@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ciphermill._hetero.messages import Program, Send, Size, receive
-from ciphermill._hetero.numbers import Floats
+from ciphermill._hetero.numbers import Floats, fixed_order_scores
 from ciphermill._hetero.report import Report
 from ciphermill._hetero.solver import Solver, State
 from ciphermill._hetero.tiles import MOST_BLOCKS, least_blocks
@@ -385,7 +385,7 @@ def blocks_of(decision: Decision, columns: dict[str, int]) -> dict[str, int]:
 
 def own_scores(values: Floats, weights: Floats, intercept: float) -> Floats:
     """A party's part of the scores."""
-    return np.asarray(values @ weights + intercept)
+    return np.asarray(fixed_order_scores(values, weights) + intercept)
 
 
 def scores(session: Session, own: Floats, purpose: str, release: bool = True) -> Floats:
