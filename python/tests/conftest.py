@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from federated_setting import Authority
     from party_setting import PartyFiles, Process
 
+    from ciphermill.federated import TLS
+
 # scikit-learn's checks leave out the array API without it. SciPy reads it at its import.
 os.environ["SCIPY_ARRAY_API"] = "1"
 
@@ -58,6 +60,15 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     for name in ("bank", "shop", "mall", "notary"):
         made.issue(name, name)
     return made
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, TLS]:
+    """The certificates of the parties of `federated_parties`."""
+    from federated_setting import Authority
+
+    made = Authority(tmp_path_factory.mktemp("certificates"))
+    return {name: made.issue(name) for name in ("bank", "shop", "post", "judge")}
 
 
 @pytest.fixture
