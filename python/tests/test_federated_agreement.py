@@ -17,8 +17,10 @@ from ciphermill.federated._session import START, Decision, Session, Task, digest
 FACTS: dict[str, Any] = {"bank": {}, "shop": {}}
 
 
-def hello(epoch: int = 0, restart: int = 0, session: str = "ab", *, decides: bool = True) -> bytes:
-    """The frame of a guest's hello, with its decision or without."""
+def hello(
+    epoch: int = 0, restart: int = 0, session: str = "ab", *, decides: bool = True, begins: int | None = None
+) -> bytes:
+    """The frame of a guest's hello, with its decision or without. The decision begins the epoch, or another one."""
     body: dict[str, Any] = {
         "protocol": 1,
         "name": "bank",
@@ -33,8 +35,8 @@ def hello(epoch: int = 0, restart: int = 0, session: str = "ab", *, decides: boo
         "own": {},
     }
     if decides:
-        decision = {"session": session, "epoch": epoch, "restart": restart, "iteration": START, "facts": FACTS}
-        body["decision"] = decision
+        begun = epoch if begins is None else begins
+        body["decision"] = {"session": session, "epoch": begun, "restart": restart, "iteration": START, "facts": FACTS}
     return encode(_frames.hello(epoch, 0, json.dumps(body).encode()))
 
 
@@ -79,6 +81,14 @@ def test_a_guest_that_counts_no_restart_is_refused(restart: int, session: str) -
     with pytest.raises(PeerError, match=f"bank announces restart {restart}; use 1 to 8 restarts"):
         host.run()
     assert [decision.epoch for decision in host.decisions] == [1]
+
+
+@pytest.mark.parametrize(("epoch", "begins"), [(0, 0), (1, 0), (1, -1), (1, 2), (1, 2**32), (2**32 - 1, 10**30)])
+def test_a_guest_that_begins_another_epoch_is_refused(epoch: int, begins: int) -> None:
+    host = Host([hello(epoch, begins=begins)])
+    with pytest.raises(PeerError, match=f"^the hello of bank in epoch {epoch} begins epoch {begins}"):
+        host.run()
+    assert host.decisions == []
 
 
 def test_a_guest_may_begin_an_epoch() -> None:

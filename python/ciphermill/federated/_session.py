@@ -473,6 +473,10 @@ def _parse(frame: Frame, peer: str) -> Hello:
         raise PeerError(f'{peer} calls itself "{_shown(parsed.name)}"; use the name of its certificate')
     if announced != digest(parsed.shared):
         raise PeerError(f"the hello of {peer} has a digest of other facts")
+    if parsed.decision is not None and not 0 < parsed.decision.epoch == parsed.epoch:
+        raise PeerError(
+            f"the hello of {peer} in epoch {parsed.epoch} begins epoch {_shown(parsed.decision.epoch)}; use one epoch, from 1"
+        )
     return parsed
 
 
