@@ -1,4 +1,4 @@
-"""The end of a party by a signal, within a second.
+"""The end of a party by a signal, within half a second.
 
     SIGINT     the party says goodbye, so that its peers end also
     SIGTERM    the party ends without a goodbye; its peers wait for its return until their deadline
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 #: Seconds for the goodbye after SIGINT.
-GOODBYE = 0.6
+GOODBYE = 0.4
 
 #: The exit status of a party that a signal ends.
 STATUS = 1
