@@ -109,6 +109,40 @@ pub const fn inverse(a: u64) -> Option<u64> {
     if a == 0 { None } else { Some(pow(a, MODULUS - 2)) }
 }
 
+/// ⌊x·p/2^64⌉ modulo p: a number of the torus, in units of 2^−64, as a residue.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::goldilocks::{MODULUS, from_torus};
+///
+/// assert_eq!(from_torus(1 << 63), MODULUS / 2 + 1);
+/// // The topmost number rounds to p, which stands for 0.
+/// assert_eq!(from_torus(u64::MAX), 0);
+/// ```
+#[inline(always)]
+#[must_use]
+pub const fn from_torus(x: u64) -> u64 {
+    let rounded = ((x as u128 * MODULUS as u128 + (1 << 63)) >> 64) as u64;
+    if rounded == MODULUS { 0 } else { rounded }
+}
+
+/// ⌊y·2^64/p⌉ modulo 2^64, for y < p: a residue as a number of the torus, in units of 2^−64.
+///
+/// With 2^64 = p + 2^32 − 1 it is y + ⌊y·(2^32 − 1)/p⌉. [`from_torus`] is undone within one unit.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::goldilocks::{from_torus, to_torus};
+///
+/// assert_eq!(to_torus(from_torus(1 << 60)), 1 << 60);
+/// ```
+#[inline(always)]
+#[must_use]
+pub const fn to_torus(y: u64) -> u64 {
+    let correction = (y as u128 * EPSILON as u128 + (MODULUS / 2) as u128) / MODULUS as u128;
+    y.wrapping_add(correction as u64)
+}
+
 /// The root of unity of order 2^`log_order` of the family of [`ROOT_2_32`]; `None` if `log_order` exceeds 32.
 pub const fn root_of_unity(log_order: u32) -> Option<u64> {
     if log_order > TWO_ADICITY { None } else { Some(pow(ROOT_2_32, 1 << (TWO_ADICITY - log_order))) }
@@ -148,5 +182,25 @@ pub mod reference {
     /// x mod p.
     pub const fn reduce_u128(x: u128) -> u64 {
         (x % P) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_to_and_from_the_torus_are_rounded_quotients() {
+        let edges = [0, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32, (1 << 32) - 1, MODULUS];
+        let walk = (0..4000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        for x in edges.into_iter().chain(walk) {
+            let y = from_torus(x);
+            assert!(y < MODULUS);
+            let error = (u128::from(x) * u128::from(MODULUS)).abs_diff(u128::from(y) << 64);
+            let wrapped = error.min((u128::from(MODULUS) << 64) - error);
+            assert!(wrapped <= 1 << 63, "{x}");
+            let back = to_torus(y).wrapping_sub(x) as i64;
+            assert!(back.abs() <= 1, "{x}: {back}");
+        }
     }
 }

@@ -320,7 +320,7 @@ impl Residues for Modular {
 
     fn leave(elements: &[u64], torus: &mut [u64]) {
         for (t, &y) in torus.iter_mut().zip(elements) {
-            *t = switch_from_modulus(y);
+            *t = goldilocks::to_torus(y);
         }
     }
 
@@ -361,22 +361,6 @@ impl Residues for Modular {
     }
 }
 
-/// ⌊x·p/2^64⌉, with p itself, the image of the topmost x, standing for 0.
-#[inline(always)]
-pub(super) fn switch_to_modulus(x: u64) -> u64 {
-    let rounded = ((u128::from(x) * u128::from(MODULUS) + (1 << 63)) >> 64) as u64;
-    if rounded == MODULUS { 0 } else { rounded }
-}
-
-/// ⌊y·2^64/p⌉ modulo 2^64, for y < p.
-///
-/// With 2^64 = p + 2^32 − 1 it is y + ⌊y·(2^32 − 1)/p⌉.
-#[inline(always)]
-pub(super) fn switch_from_modulus(y: u64) -> u64 {
-    let correction = (u128::from(y) * u128::from(goldilocks::EPSILON) + u128::from(MODULUS / 2)) / u128::from(MODULUS);
-    y.wrapping_add(correction as u64)
-}
-
 /// Torus coefficients switched to Z_p.
 struct Switched<'a>(&'a [u64]);
 
@@ -387,7 +371,7 @@ impl CoefficientSource<u64> for Switched<'_> {
 
     fn read(&self, start: usize, out: &mut [u64]) {
         for (o, &x) in out.iter_mut().zip(&self.0[start..]) {
-            *o = switch_to_modulus(x);
+            *o = goldilocks::from_torus(x);
         }
     }
 }
@@ -411,25 +395,5 @@ impl CoefficientSource<u64> for ModularDigits<'_> {
 
     fn view(&self) -> SourceView<'_, u64> {
         self.decomposer.digits_view(self.polynomial, self.level)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn switching_is_the_rounded_quotient_and_inverts_within_one_step() {
-        let edges = [0, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32, (1 << 32) - 1, MODULUS];
-        let walk = (0..4000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        for x in edges.into_iter().chain(walk) {
-            let y = switch_to_modulus(x);
-            assert!(y < MODULUS);
-            let error = (u128::from(x) * u128::from(MODULUS)).abs_diff(u128::from(y) << 64);
-            let wrapped = error.min((u128::from(MODULUS) << 64) - error);
-            assert!(wrapped <= 1 << 63, "{x}");
-            let back = switch_from_modulus(y).wrapping_sub(x) as i64;
-            assert!(back.abs() <= 1, "{x}: {back}");
-        }
     }
 }
