@@ -16,6 +16,8 @@ use crate::model::{Model, Port};
 const OUTSTANDING: usize = 32;
 /// Bytes of a page that no burst may leave.
 const PAGE: u64 = 4096;
+/// The data of a read beyond the memory: as many bytes as the widest port has.
+const ABSENT: [u8; 128] = [0; 128];
 /// OKAY, SLVERR and DECERR.
 const RESPONSES: [u64; 3] = [0, 2, 3];
 
@@ -123,19 +125,66 @@ impl Offer {
     }
 }
 
+/// A signal of one AXI port: a port of the module, or a lane of one that has a lane for each AXI port.
+#[derive(Clone, Copy, Debug)]
+struct Signal {
+    port: Port,
+    first: u32,
+    bits: u32,
+}
+
+impl Signal {
+    fn get(self, model: &Model) -> u64 {
+        model.get_slice(self.port, self.first, self.bits)
+    }
+
+    fn set(self, model: &mut Model, value: u64) {
+        model.set_slice(self.port, self.first, self.bits, value);
+    }
+
+    /// The 64-bit words of a signal of whole words.
+    fn words(self, model: &Model) -> impl Iterator<Item = u64> + '_ {
+        (0..self.bits / 64).map(move |i| model.get_slice(self.port, self.first + 64 * i, 64))
+    }
+
+    /// Sets a signal of whole words from its bytes.
+    fn set_bytes(self, model: &mut Model, bytes: &[u8]) {
+        for (i, word) in (0..).zip(bytes.as_chunks::<8>().0) {
+            model.set_slice(self.port, self.first + 64 * i, 64, u64::from_le_bytes(*word));
+        }
+    }
+}
+
+/// The signals of a master whose names begin with `prefix`, in lane `lane` of `lanes`.
+#[derive(Clone, Copy)]
+struct Signals<'a> {
+    model: &'a Model,
+    prefix: &'a str,
+    lane: u32,
+    lanes: u32,
+}
+
+impl Signals<'_> {
+    fn signal(self, name: &str) -> Signal {
+        let port = self.model.port(&format!("{}{name}", self.prefix));
+        let bits = port.bits() / self.lanes;
+        Signal { port, first: self.lane * bits, bits }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct AddressPorts {
-    valid: Port,
-    ready: Port,
-    address: Port,
-    len: Port,
-    size: Port,
-    burst: Port,
+    valid: Signal,
+    ready: Signal,
+    address: Signal,
+    len: Signal,
+    size: Signal,
+    burst: Signal,
 }
 
 impl AddressPorts {
-    fn new(model: &Model, prefix: &str, channel: &str) -> Self {
-        let port = |name: &str| model.port(&format!("{prefix}{channel}_{name}"));
+    fn new(signals: Signals<'_>, channel: &str) -> Self {
+        let port = |name: &str| signals.signal(&format!("{channel}_{name}"));
         Self {
             valid: port("valid_o"),
             ready: port("ready_i"),
@@ -147,25 +196,30 @@ impl AddressPorts {
     }
 
     fn content(self, model: &Model) -> Vec<u64> {
-        [self.address, self.len, self.size, self.burst].map(|port| model.get(port)).to_vec()
+        [self.address, self.len, self.size, self.burst].map(|signal| signal.get(model)).to_vec()
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-struct DataPorts {
-    r_valid: Port,
-    r_ready: Port,
-    r_data: Port,
-    r_resp: Port,
-    r_last: Port,
-    w_valid: Port,
-    w_ready: Port,
-    w_data: Port,
-    w_strb: Port,
-    w_last: Port,
-    b_valid: Port,
-    b_ready: Port,
-    b_resp: Port,
+struct ReadPorts {
+    valid: Signal,
+    ready: Signal,
+    data: Signal,
+    resp: Signal,
+    last: Signal,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct WritePorts {
+    address: AddressPorts,
+    valid: Signal,
+    ready: Signal,
+    data: Signal,
+    strb: Signal,
+    last: Signal,
+    b_valid: Signal,
+    b_ready: Signal,
+    b_resp: Signal,
 }
 
 /// One AXI4 master of a model.
@@ -173,8 +227,9 @@ struct DataPorts {
 pub struct AxiPort {
     name: String,
     ar: AddressPorts,
-    aw: AddressPorts,
-    data: DataPorts,
+    r: ReadPorts,
+    /// A port that only reads has none.
+    w: Option<WritePorts>,
     bytes: usize,
     timing: AxiTiming,
     random: u64,
@@ -200,28 +255,47 @@ impl AxiPort {
     /// If the module lacks a signal.
     #[must_use]
     pub fn new(model: &Model, prefix: &str, timing: AxiTiming, seed: u64) -> Self {
-        let port = |name: &str| model.port(&format!("{prefix}{name}"));
-        let data = DataPorts {
-            r_valid: port("r_valid_i"),
-            r_ready: port("r_ready_o"),
-            r_data: port("r_data_i"),
-            r_resp: port("r_resp_i"),
-            r_last: port("r_last_i"),
-            w_valid: port("w_valid_o"),
-            w_ready: port("w_ready_i"),
-            w_data: port("w_data_o"),
-            w_strb: port("w_strb_o"),
-            w_last: port("w_last_o"),
+        let signals = Signals { model, prefix, lane: 0, lanes: 1 };
+        let port = |name: &str| signals.signal(name);
+        let w = WritePorts {
+            address: AddressPorts::new(signals, "aw"),
+            valid: port("w_valid_o"),
+            ready: port("w_ready_i"),
+            data: port("w_data_o"),
+            strb: port("w_strb_o"),
+            last: port("w_last_o"),
             b_valid: port("b_valid_i"),
             b_ready: port("b_ready_o"),
             b_resp: port("b_resp_i"),
         };
+        Self::with(signals, Some(w), prefix.trim_end_matches('_').to_owned(), timing, seed)
+    }
+
+    /// Master `lane` of `lanes` that only read and whose signals are the lanes of ports with this prefix.
+    ///
+    /// # Panics
+    /// If the module lacks a signal.
+    #[must_use]
+    pub fn reader(model: &Model, prefix: &str, lane: u32, lanes: u32, timing: AxiTiming, seed: u64) -> Self {
+        let name = format!("{prefix}{lane}");
+        Self::with(Signals { model, prefix, lane, lanes }, None, name, timing, seed)
+    }
+
+    fn with(signals: Signals<'_>, w: Option<WritePorts>, name: String, timing: AxiTiming, seed: u64) -> Self {
+        let port = |name: &str| signals.signal(name);
+        let r = ReadPorts {
+            valid: port("r_valid_i"),
+            ready: port("r_ready_o"),
+            data: port("r_data_i"),
+            resp: port("r_resp_i"),
+            last: port("r_last_i"),
+        };
         Self {
-            name: prefix.trim_end_matches('_').to_owned(),
-            ar: AddressPorts::new(model, prefix, "ar"),
-            aw: AddressPorts::new(model, prefix, "aw"),
-            bytes: data.r_data.bits() as usize / 8,
-            data,
+            name,
+            ar: AddressPorts::new(signals, "ar"),
+            bytes: r.data.bits as usize / 8,
+            r,
+            w,
             timing,
             random: seed ^ 0x9e37_79b9_7f4a_7c15,
             cycle: 0,
@@ -244,8 +318,11 @@ impl AxiPort {
         self.answers.clear();
         (self.read_offered, self.answer_offered, self.write_response) = (false, false, 0);
         self.offers = Default::default();
-        for port in [self.ar.ready, self.aw.ready, self.data.w_ready, self.data.r_valid, self.data.b_valid] {
-            model.set(port, 0);
+        for signal in [self.ar.ready, self.r.valid] {
+            signal.set(model, 0);
+        }
+        for signal in self.w.iter().flat_map(|w| [w.address.ready, w.ready, w.b_valid]) {
+            signal.set(model, 0);
         }
     }
 
@@ -253,6 +330,12 @@ impl AxiPort {
     #[must_use]
     pub fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
+    }
+
+    /// The prefix of its signals, with its lane.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Words that were read and written so far.
@@ -288,20 +371,24 @@ impl AxiPort {
     /// Sets the port's inputs for the coming clock edge and carries out its transfers.
     pub fn cycle(&mut self, model: &mut Model, memory: &mut AxiMemory) {
         self.answer_reads(model, memory);
-        self.answer_writes(model);
-        self.take_read(model);
-        self.take_word(model, memory);
-        self.take_write(model);
+        if let Some(w) = self.w {
+            self.answer_writes(w, model);
+            self.take_read(model);
+            self.take_word(w, model, memory);
+            self.take_write(w.address, model);
+        } else {
+            self.take_read(model);
+        }
         self.cycle += 1;
     }
 
     fn burst(&mut self, channel: &str, ports: AddressPorts, model: &Model) -> Burst {
-        let (address, words) = (model.get(ports.address), model.get(ports.len) + 1);
+        let (address, words) = (ports.address.get(model), ports.len.get(model) + 1);
         let bytes = self.bytes as u64;
-        if model.get(ports.burst) != 1 {
+        if ports.burst.get(model) != 1 {
             self.broken(&format!("{channel}: a burst that is not INCR"));
         }
-        if 1 << model.get(ports.size) != bytes || address % bytes != 0 {
+        if 1 << ports.size.get(model) != bytes || address % bytes != 0 {
             self.broken(&format!("{channel}: a burst of less than whole words"));
         }
         if address / PAGE != (address + words * bytes - 1) / PAGE {
@@ -313,8 +400,8 @@ impl AxiPort {
 
     fn take_read(&mut self, model: &mut Model) {
         let ready = !self.gap();
-        model.set(self.ar.ready, u64::from(ready));
-        let valid = model.get(self.ar.valid) == 1;
+        self.ar.ready.set(model, u64::from(ready));
+        let valid = self.ar.valid.get(model) == 1;
         let ports = self.ar;
         if self.offers[0].changed(valid, || ports.content(model), ready) {
             self.broken("ar: an offer changed");
@@ -333,25 +420,21 @@ impl AxiPort {
         if due && !self.read_offered && !self.gap() {
             self.read_offered = true;
         }
-        model.set(self.data.r_valid, u64::from(self.read_offered));
+        self.r.valid.set(model, u64::from(self.read_offered));
         if !self.read_offered {
             return;
         }
         let Some(burst) = self.reads.front_mut() else { return };
         let address = burst.address + burst.done * self.bytes as u64;
         let response = memory.response(address, self.bytes, &memory.failing_reads);
-        let words: Vec<u64> = match memory.place(address, self.bytes) {
-            Some(first) => memory.bytes[first..first + self.bytes]
-                .chunks(8)
-                .map(|chunk| chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
-                .collect(),
-            None => vec![0; self.bytes / 8],
-        };
-        model.set_elements(self.data.r_data, 64, &words);
-        model.set(self.data.r_resp, RESPONSES[response]);
+        match memory.place(address, self.bytes) {
+            Some(first) => self.r.data.set_bytes(model, &memory.bytes[first..first + self.bytes]),
+            None => self.r.data.set_bytes(model, &ABSENT[..self.bytes]),
+        }
+        self.r.resp.set(model, RESPONSES[response]);
         let last = burst.done + 1 == burst.words;
-        model.set(self.data.r_last, u64::from(last));
-        if model.get(self.data.r_ready) == 1 {
+        self.r.last.set(model, u64::from(last));
+        if self.r.ready.get(model) == 1 {
             burst.done += 1;
             self.words[0] += 1;
             self.read_offered = false;
@@ -361,16 +444,15 @@ impl AxiPort {
         }
     }
 
-    fn take_write(&mut self, model: &mut Model) {
+    fn take_write(&mut self, ports: AddressPorts, model: &mut Model) {
         let ready = !self.gap();
-        model.set(self.aw.ready, u64::from(ready));
-        let valid = model.get(self.aw.valid) == 1;
-        let ports = self.aw;
+        ports.ready.set(model, u64::from(ready));
+        let valid = ports.valid.get(model) == 1;
         if self.offers[1].changed(valid, || ports.content(model), ready) {
             self.broken("aw: an offer changed");
         }
         if valid && ready {
-            let burst = self.burst("aw", self.aw, model);
+            let burst = self.burst("aw", ports, model);
             self.writes.push_back(burst);
             if self.writes.len() + self.answers.len() > OUTSTANDING {
                 self.broken("aw: too many bursts are outstanding");
@@ -379,18 +461,12 @@ impl AxiPort {
     }
 
     /// Accepts a word only after its address.
-    fn take_word(&mut self, model: &mut Model, memory: &mut AxiMemory) {
+    fn take_word(&mut self, ports: WritePorts, model: &mut Model, memory: &mut AxiMemory) {
         let ready = !self.writes.is_empty() && !self.gap();
-        model.set(self.data.w_ready, u64::from(ready));
-        let valid = model.get(self.data.w_valid) == 1;
-        let ports = self.data;
-        let content = || {
-            let mut words = Vec::new();
-            model.get_elements(ports.w_data, 64, &mut words);
-            words.push(model.get(ports.w_strb));
-            words.push(model.get(ports.w_last));
-            words
-        };
+        ports.ready.set(model, u64::from(ready));
+        let valid = ports.valid.get(model) == 1;
+        let (strobe, marked) = (ports.strb.get(model), ports.last.get(model));
+        let content = || ports.data.words(model).chain([strobe, marked]).collect();
         if self.offers[2].changed(valid, content, ready) {
             self.broken("w: an offer changed");
         }
@@ -404,9 +480,7 @@ impl AxiPort {
         let last = burst.done == burst.words;
         let response = memory.response(address, bytes, &memory.failing_writes);
         self.write_response = self.write_response.max(response);
-        let mut words = Vec::new();
-        model.get_elements(self.data.w_data, 64, &mut words);
-        let strobe = model.get(self.data.w_strb);
+        let words: Vec<u64> = ports.data.words(model).collect();
         if let (0, Some(first)) = (response, memory.place(address, bytes)) {
             for (i, byte) in memory.bytes[first..first + bytes].iter_mut().enumerate() {
                 if strobe >> i & 1 == 1 {
@@ -415,7 +489,7 @@ impl AxiPort {
             }
         }
         self.words[1] += 1;
-        if (model.get(self.data.w_last) == 1) != last {
+        if (marked == 1) != last {
             self.broken("w: last is wrong");
         }
         if last {
@@ -426,18 +500,18 @@ impl AxiPort {
         }
     }
 
-    fn answer_writes(&mut self, model: &mut Model) {
+    fn answer_writes(&mut self, ports: WritePorts, model: &mut Model) {
         let due = self.answers.front().is_some_and(|&(due, _)| due <= self.cycle);
         if due && !self.answer_offered && !self.gap() {
             self.answer_offered = true;
         }
-        model.set(self.data.b_valid, u64::from(self.answer_offered));
+        ports.b_valid.set(model, u64::from(self.answer_offered));
         if !self.answer_offered {
             return;
         }
         let Some(&(_, response)) = self.answers.front() else { return };
-        model.set(self.data.b_resp, RESPONSES[response]);
-        if model.get(self.data.b_ready) == 1 {
+        ports.b_resp.set(model, RESPONSES[response]);
+        if ports.b_ready.get(model) == 1 {
             self.answer_offered = false;
             self.answers.pop_front();
         }

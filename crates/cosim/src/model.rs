@@ -289,6 +289,50 @@ impl Model {
         }
     }
 
+    /// Sets up to 64 bits of an input, from bit `first` on.
+    ///
+    /// # Panics
+    /// If the port is an output or lacks the bits, or the value does not fit them.
+    pub fn set_slice(&mut self, port: Port, first: u32, bits: u32, value: u64) {
+        assert!(bits <= 64 && first + bits <= port.bits, "{} lacks bits {first}+{bits}", self.name(port));
+        assert!(bits == 64 || value >> bits == 0, "{value:#x} does not fit {bits} bits of {}", self.name(port));
+        if port.bits <= 64 {
+            let mask = if bits == 64 { u64::MAX } else { ((1 << bits) - 1) << first };
+            let others = self.get(port) & !mask;
+            return self.set(port, others | value << first);
+        }
+        let place = self.input(port).cast::<u32>();
+        let (low, shift) = (first / 32, first % 32);
+        let (value, mask) = (u128::from(value) << shift, ((1u128 << bits) - 1) << shift);
+        for k in 0..(shift + bits).div_ceil(32) {
+            // SAFETY: a port of more than 64 bits is an array of 32-bit words, and it has these bits.
+            unsafe {
+                let word = place.add((low + k) as usize);
+                word.write(word.read() & !((mask >> (32 * k)) as u32) | (value >> (32 * k)) as u32);
+            }
+        }
+    }
+
+    /// Up to 64 bits of a port.
+    ///
+    /// # Panics
+    /// If the port lacks them.
+    pub fn get_slice(&self, port: Port, first: u32, bits: u32) -> u64 {
+        assert!(bits <= 64 && first + bits <= port.bits, "{} lacks bits {first}+{bits}", self.name(port));
+        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+        if port.bits <= 64 {
+            return self.get(port) >> first & mask;
+        }
+        let place = self.place(port).cast::<u32>();
+        let (low, shift) = (first / 32, first % 32);
+        let mut value = 0u128;
+        for k in 0..(shift + bits).div_ceil(32) {
+            // SAFETY: as in `set_slice`.
+            value |= u128::from(unsafe { place.add((low + k) as usize).read() }) << (32 * k);
+        }
+        (value >> shift) as u64 & mask
+    }
+
     /// Sets an input of any width.
     ///
     /// # Panics

@@ -9,8 +9,9 @@ use ciphermill_arch::paillier_engine::{PaillierJob, PaillierSize, cycles};
 use ciphermill_cosim::axi_memory::AxiTiming;
 use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::engine_job::registers as job;
+use ciphermill_cosim::units::engine_ring::JobStatus;
 use ciphermill_cosim::units::engine_ring::{Descriptor, registers};
-use ciphermill_cosim::units::paillier_engine::{JobStatus, PaillierEngine, VERB_KEY, VERB_POWER, Work};
+use ciphermill_cosim::units::paillier_engine::{PaillierEngine, VERB_KEY, VERB_POWER, Work};
 use num_bigint::BigUint;
 use support::{Source, each, with_seeds};
 

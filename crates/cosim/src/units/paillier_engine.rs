@@ -3,7 +3,7 @@
 use num_bigint::BigUint;
 
 use super::engine_job::registers as job;
-use super::engine_ring::{Descriptor, EngineHost, HostError, registers};
+use super::engine_ring::{Descriptor, EngineHost, HostError, JobStatus, registers};
 use super::mont_mul::MontgomeryConstants;
 use crate::axi_memory::{AxiMemory, AxiTiming};
 use crate::model::Configuration;
@@ -54,29 +54,6 @@ pub enum Work {
     },
 }
 
-/// A status of a job other than `DONE`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the engine ends the job with status {}", name(*.0))]
-pub struct JobStatus(pub u32);
-
-fn name(status: u32) -> String {
-    let name = match status {
-        job::STATUS_CODE_PENDING => "PENDING",
-        job::STATUS_CODE_MALFORMED => "MALFORMED",
-        job::STATUS_CODE_FETCH_FAILED => "FETCH_FAILED",
-        job::STATUS_CODE_UNSUPPORTED => "UNSUPPORTED",
-        job::STATUS_CODE_READ_FAILED => "READ_FAILED",
-        job::STATUS_CODE_WRITE_FAILED => "WRITE_FAILED",
-        job::STATUS_CODE_WRONG_ADDRESS => "WRONG_ADDRESS",
-        job::STATUS_CODE_WRONG_LENGTH => "WRONG_LENGTH",
-        job::STATUS_CODE_NO_KEY => "NO_KEY",
-        job::STATUS_CODE_EVEN_MODULUS => "EVEN_MODULUS",
-        job::STATUS_CODE_LARGE_OPERAND => "LARGE_OPERAND",
-        _ => return status.to_string(),
-    };
-    name.to_owned()
-}
-
 /// The engine with its host's driver.
 #[derive(Debug)]
 pub struct PaillierEngine {
@@ -95,7 +72,7 @@ impl PaillierEngine {
         let bits = configuration.parameter("Bits") as u32;
         let digit = configuration.parameter("Rows") as u32 * 17;
         let memory = AxiMemory::new(MEMORY, 0x2_0000);
-        let mut host = EngineHost::new(configuration, &["ring_", "data_"], memory, timing, seed);
+        let mut host = EngineHost::new(configuration, &["ring_", "data_"], &[], memory, timing, seed);
         host.start(MEMORY, RING_SIZE)?;
         Ok(Self { host, bits, digit })
     }

@@ -36,6 +36,16 @@ pub const STATUS_CODE_NO_KEY: u32 = 9;
 pub const STATUS_CODE_EVEN_MODULUS: u32 = 10;
 /// An operand is not below its bound.
 pub const STATUS_CODE_LARGE_OPERAND: u32 = 11;
+/// An instruction is unknown, or has a reserved field that is not 0.
+pub const STATUS_CODE_WRONG_INSTRUCTION: u32 = 12;
+/// An operand of an instruction is not set, or of another kind.
+pub const STATUS_CODE_WRONG_REGISTER: u32 = 13;
+/// A key is of another parameter set, or two operands have different keys.
+pub const STATUS_CODE_WRONG_KEY: u32 = 14;
+/// The stack of a program is full or empty.
+pub const STATUS_CODE_STACK_LIMIT: u32 = 15;
+/// A program ends without Return.
+pub const STATUS_CODE_NO_RETURN: u32 = 16;
 
 /// Size of the job: byte offset.
 pub const LENGTH: u32 = 0x8;

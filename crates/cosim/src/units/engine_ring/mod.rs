@@ -40,6 +40,34 @@ pub enum HostError {
     },
 }
 
+/// A status of a job other than `DONE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the engine ends the job with status {}", name(*.0))]
+pub struct JobStatus(pub u32);
+
+fn name(status: u32) -> String {
+    let name = match status {
+        job::STATUS_CODE_PENDING => "PENDING",
+        job::STATUS_CODE_MALFORMED => "MALFORMED",
+        job::STATUS_CODE_FETCH_FAILED => "FETCH_FAILED",
+        job::STATUS_CODE_UNSUPPORTED => "UNSUPPORTED",
+        job::STATUS_CODE_READ_FAILED => "READ_FAILED",
+        job::STATUS_CODE_WRITE_FAILED => "WRITE_FAILED",
+        job::STATUS_CODE_WRONG_ADDRESS => "WRONG_ADDRESS",
+        job::STATUS_CODE_WRONG_LENGTH => "WRONG_LENGTH",
+        job::STATUS_CODE_NO_KEY => "NO_KEY",
+        job::STATUS_CODE_EVEN_MODULUS => "EVEN_MODULUS",
+        job::STATUS_CODE_LARGE_OPERAND => "LARGE_OPERAND",
+        job::STATUS_CODE_WRONG_INSTRUCTION => "WRONG_INSTRUCTION",
+        job::STATUS_CODE_WRONG_REGISTER => "WRONG_REGISTER",
+        job::STATUS_CODE_WRONG_KEY => "WRONG_KEY",
+        job::STATUS_CODE_STACK_LIMIT => "STACK_LIMIT",
+        job::STATUS_CODE_NO_RETURN => "NO_RETURN",
+        _ => return status.to_string(),
+    };
+    name.to_owned()
+}
+
 /// A job descriptor without its status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Descriptor {
@@ -106,10 +134,12 @@ pub struct EngineHost {
 }
 
 impl EngineHost {
-    /// An instance of an engine, reset, whose AXI4 masters have these prefixes.
+    /// An instance of an engine, reset, whose AXI4 masters have these prefixes. `readers` are prefixes of masters that only
+    /// read, with their number: their signals are lanes of the ports with this prefix.
     pub fn new(
         configuration: &'static Configuration,
         prefixes: &[&str],
+        readers: &[(&str, u32)],
         memory: AxiMemory,
         timing: &AxiTiming,
         seed: u32,
@@ -136,11 +166,15 @@ impl EngineHost {
             r_resp: port("regs_r_resp_o"),
         };
         let interrupt = port("irq_o");
-        let ports = prefixes
-            .iter()
-            .zip(u64::from(seed)..)
-            .map(|(prefix, number)| AxiPort::new(&model, prefix, timing.clone(), number << 32 | u64::from(seed)));
-        let ports = ports.collect();
+        let seeds = |number: usize| (u64::from(seed) + number as u64) << 32 | u64::from(seed);
+        let masters = prefixes.iter().enumerate();
+        let mut ports: Vec<_> =
+            masters.map(|(i, prefix)| AxiPort::new(&model, prefix, timing.clone(), seeds(i))).collect();
+        for &(prefix, lanes) in readers {
+            for lane in 0..lanes {
+                ports.push(AxiPort::reader(&model, prefix, lane, lanes, timing.clone(), seeds(ports.len())));
+            }
+        }
         let mut host =
             Self { model, registers, interrupt, ports, memory, ring: 0, size: 0, tail: 0, reset_at: 0, written_at: 0 };
         host.reset();
@@ -170,6 +204,11 @@ impl EngineHost {
     /// Clock edges so far.
     pub fn cycles(&self) -> u64 {
         self.model.cycles()
+    }
+
+    /// Name, words read and words written of each AXI4 master since it was made.
+    pub fn words(&self) -> Vec<(String, u64, u64)> {
+        self.ports.iter().map(|port| (port.name().to_owned(), port.words().0, port.words().1)).collect()
     }
 
     /// Whether the interrupt is raised.
