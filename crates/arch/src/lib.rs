@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`mod@array`] | the RVFHE array of cores, cycle by cycle, with all values |
 //! | [`paillier_engine`] | the Paillier engine of `hw/rtl`, cycle by cycle, without values |
+//! | [`tfhe_engine`] | the TFHE engine of `hw/rtl`: its microprogram |
 //! | [`pipeline`] | the macro-pipeline of the CHAM accelerator |
 //! | [`scalar`] | the scalar Rocket core that the array is compared with |
 //! | [`report`] | runs, ablations, sweeps, rooflines and energy of the array and the scalar core |
@@ -18,4 +19,5 @@ pub mod pipeline;
 pub mod record;
 pub mod report;
 pub mod scalar;
+pub mod tfhe_engine;
 pub mod trace;

@@ -1,7 +1,8 @@
-//! The contents of read-only memories: twiddle factors, from the arithmetic of `ciphermill-math`.
+//! The contents of read-only memories: twiddle factors, from the arithmetic of `ciphermill-math`, and microprograms.
 
 use std::collections::BTreeMap;
 
+use ciphermill_arch::tfhe_engine::micro;
 use ciphermill_math::ntt::reference::{bit_reverse, twiddles};
 use ciphermill_math::{Modulus, goldilocks};
 
@@ -18,6 +19,12 @@ pub(crate) fn tables(kind: &str, parameters: &BTreeMap<String, i64>) -> Result<V
         "ntt_cg_r4" => ntt_cg_r4(parameters),
         "ntt_goldilocks" => ntt_goldilocks(parameters),
         "ntt_goldilocks_shift" => ntt_goldilocks_shift(parameters),
+        "tfhe_engine" => {
+            let mut tables = ntt_goldilocks_shift(parameters)?;
+            let text = micro::rom().into_iter().map(|word| format!("{word:04x}\n")).collect();
+            tables.push(Table { parameter: "MicroFile", text });
+            Ok(tables)
+        }
         _ => Err(format!("hw/units.toml asks for the tables `{kind}`, which nobody writes")),
     }
 }

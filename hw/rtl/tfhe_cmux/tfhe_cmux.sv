@@ -250,7 +250,7 @@ module tfhe_cmux
   assign plain_row   = soon && soon_q.inverse ? soon_q.row : state_q == Forward ? feed_q.row : read_row_i;
   logic [1:0] read_component_q;
   always_ff @(posedge clk_i) read_component_q <= {read_component_q[0], read_component_i};
-  assign read_data_o = plain[read_component_q[1]];
+  assign read_data_o = read_component_q[1] ? plain[1] : plain[0];
 
   for (genvar c = 0; c < 2; c++) begin : gen_component
     localparam int unsigned Circuit = Turns == 2 ? 0 : c;

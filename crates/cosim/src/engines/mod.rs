@@ -2,6 +2,8 @@
 
 mod mod_exp;
 mod paillier;
+mod tfhe;
 
 pub use mod_exp::RtlModExp;
 pub use paillier::RtlPaillier;
+pub use tfhe::{JobCost, RtlServer, RtlTfhe, TfheProgram};

@@ -13,6 +13,7 @@ mod pipeline;
 mod rvfhe_lane;
 mod stream;
 mod tfhe_cmux;
+pub mod tfhe_engine;
 mod tfhe_vector;
 
 pub use dft_goldilocks::{DftGoldilocks, DftMode};

@@ -1,0 +1,3 @@
+//! The TFHE computing engine of `hw/rtl/tfhe_engine`: its microprogram.
+
+pub mod micro;

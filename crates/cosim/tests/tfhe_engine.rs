@@ -1,0 +1,535 @@
+//! The TFHE engine with keys of random residues, against plain arithmetic modulo p.
+
+mod support;
+
+use ciphermill_cosim::Configuration;
+use ciphermill_cosim::axi_memory::AxiTiming;
+use ciphermill_cosim::units::engine_job::registers as job;
+use ciphermill_cosim::units::engine_ring::{Descriptor, JobStatus};
+use ciphermill_cosim::units::tfhe_engine::{
+    BIG, Gadget, Instruction, Key, KeyShape, Object, TfheEngine, VERB_BOOTSTRAP, VERB_KEY, VERB_RUN, registers,
+};
+use ciphermill_lattice::gadget::ModularDecomposer;
+use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount};
+use ciphermill_math::goldilocks::{MODULUS, add, from_torus, mul, neg, sub, to_torus};
+use ciphermill_math::ntt::reference::{forward, inverse_unnormalised};
+use ciphermill_tfhe::dimension::{Decomposition, LweDimension};
+use ciphermill_tfhe::keyswitch::{KeyswitchShape, LweKeyswitchKey};
+use ciphermill_tfhe::lwe::LweCiphertext;
+use support::{Source, each, with_seeds};
+
+/// n = 8, and the gadgets of the paper.
+const SHAPE: KeyShape =
+    KeyShape { dimension: 8, rotation: Gadget { base_log: 9, levels: 5 }, switch: Gadget { base_log: 2, levels: 7 } };
+
+/// A key of random residues, whose products are those of the definition.
+struct RandomKey {
+    n: usize,
+    shape: KeyShape,
+    /// A spectrum for each selector, component, digit and column.
+    spectra: Vec<Vec<u64>>,
+    switch: LweKeyswitchKey,
+}
+
+impl RandomKey {
+    fn new(source: &mut Source, n: usize, shape: KeyShape) -> Self {
+        let count = shape.dimension * 4 * shape.rotation.levels as usize;
+        let spectra = (0..count).map(|_| (0..n).map(|_| source.below(MODULUS)).collect()).collect();
+        let switch_shape = KeyswitchShape {
+            input_dimension: LweDimension(n),
+            output_dimension: LweDimension(shape.dimension),
+            decomposition: Decomposition::new(shape.switch.base_log as usize, shape.switch.levels as usize),
+        };
+        let elements: Vec<u32> = (0..switch_shape.len()).map(|_| source.any() as u32).collect();
+        let switch = LweKeyswitchKey::from_elements(&elements, switch_shape).unwrap();
+        Self { n, shape, spectra, switch }
+    }
+
+    fn columns(&self, selector: usize, component: usize, digit: usize) -> [&[u64]; 2] {
+        let first = 2 * ((2 * selector + component) * self.shape.rotation.levels as usize + digit);
+        [&self.spectra[first], &self.spectra[first + 1]]
+    }
+
+    fn put(&self, engine: &mut TfheEngine) -> Key {
+        let size = self.shape.dimension + 1;
+        engine.put_key(
+            self.shape,
+            |selector, component, digit| self.columns(selector, component, digit),
+            |row| &self.switch.elements()[row * size..][..size],
+        )
+    }
+
+    /// X^−b times the test vector, and a CMux for each element of the mask; then the sample of coefficient 0.
+    fn rotate(&self, small: &[u32], vector: &[u64]) -> Vec<u64> {
+        let (n, dimension) = (self.n, self.shape.dimension);
+        let exponent = |x: u32| ((u64::from(x) * 2 * n as u64 + (1 << 31)) >> 32) as usize % (2 * n);
+        let start = (2 * n - exponent(small[dimension])) % (2 * n);
+        let entered: Vec<u64> = vector.iter().map(|&x| from_torus(x)).collect();
+        let mut acc = [rotated(&entered[..n], start), rotated(&entered[n..], start)];
+        for (selector, &x) in small[..dimension].iter().enumerate() {
+            self.cmux(&mut acc, selector, exponent(x));
+        }
+        let mask = (0..n).map(|i| if i == 0 { acc[0][0] } else { neg(acc[0][n - i]) });
+        mask.chain([acc[1][0]]).map(to_torus).collect()
+    }
+
+    fn cmux(&self, acc: &mut [Vec<u64>; 2], selector: usize, exponent: usize) {
+        let gadget = self.shape.rotation;
+        let decomposer = ModularDecomposer::new(
+            DecompositionBaseLog(gadget.base_log as usize),
+            DecompositionLevelCount(gadget.levels as usize),
+        )
+        .unwrap();
+        let mut sums = [vec![0; self.n], vec![0; self.n]];
+        for (component, polynomial) in acc.iter().enumerate() {
+            let turned = rotated(polynomial, exponent);
+            let difference: Vec<u64> = turned.iter().zip(polynomial).map(|(&x, &y)| sub(x, y)).collect();
+            for digit in 0..gadget.levels as usize {
+                let value = |&x: &u64| {
+                    let d = decomposer.digit(x, digit + 1);
+                    if d < 0 { MODULUS - d.unsigned_abs() } else { d as u64 }
+                };
+                let mut spectrum: Vec<u64> = difference.iter().map(value).collect();
+                forward(&mut spectrum);
+                for (sum, factors) in sums.iter_mut().zip(self.columns(selector, component, digit)) {
+                    for ((sum, &x), &factor) in sum.iter_mut().zip(&spectrum).zip(factors) {
+                        *sum = add(*sum, mul(x, factor));
+                    }
+                }
+            }
+        }
+        for (polynomial, mut sum) in acc.iter_mut().zip(sums) {
+            inverse_unnormalised(&mut sum);
+            polynomial.iter_mut().zip(&sum).for_each(|(x, &y)| *x = add(*x, y));
+        }
+    }
+
+    fn switch(&self, big: &[u64]) -> Vec<u32> {
+        self.switch.switch(&LweCiphertext::from_elements(big.to_vec())).unwrap().elements().to_vec()
+    }
+}
+
+/// X^exponent times a polynomial, from the definition.
+fn rotated(polynomial: &[u64], exponent: usize) -> Vec<u64> {
+    let n = polynomial.len();
+    let mut out = vec![0; n];
+    for (i, &x) in polynomial.iter().enumerate() {
+        let place = (i + exponent) % (2 * n);
+        out[place % n] = if place < n { x } else { neg(x) };
+    }
+    out
+}
+
+/// An engine with keys in its first slots, and places for the objects of jobs.
+struct Setting {
+    engine: TfheEngine,
+    n: usize,
+    keys: Vec<RandomKey>,
+    loaded: Vec<Key>,
+    /// Places of ciphertexts, each big enough for one under the big key, and of a test vector and a program.
+    places: Vec<u64>,
+    test_vector: u64,
+    program: u64,
+    vector: Vec<u64>,
+}
+
+const PLACES: usize = 6;
+
+impl Setting {
+    fn new(configuration: &'static Configuration, source: &mut Source, keys: usize, timing: &AxiTiming) -> Self {
+        let n = 1 << configuration.parameter("LogN");
+        let memory = TfheEngine::memory_for(configuration, &vec![SHAPE; keys], PLACES + 3, 1);
+        let mut engine = TfheEngine::new(configuration, memory, timing, source.any() as u32).unwrap();
+        let keys: Vec<_> = (0..keys).map(|_| RandomKey::new(source, n, SHAPE)).collect();
+        let loaded: Vec<_> = keys.iter().map(|key| key.put(&mut engine)).collect();
+        let places = (0..PLACES).map(|_| engine.allocate(8 * (n as u64 + 1))).collect();
+        let test_vector = engine.allocate(16 * n as u64);
+        let program = engine.allocate(4096);
+        let vector: Vec<u64> = (0..2 * n).map(|_| source.any()).collect();
+        engine.put_test_vector(test_vector, &vector);
+        let mut setting = Self { engine, n, keys, loaded, places, test_vector, program, vector };
+        setting.load();
+        setting
+    }
+
+    fn load(&mut self) {
+        for (slot, key) in self.loaded.clone().iter().enumerate() {
+            self.engine.load_key(slot as u32, key).unwrap().unwrap();
+        }
+    }
+
+    fn small(&self, source: &mut Source) -> Vec<u32> {
+        (0..=SHAPE.dimension).map(|_| source.any() as u32).collect()
+    }
+
+    fn patience(&self) -> u64 {
+        self.engine.patience(SHAPE)
+    }
+
+    fn bootstrap_job(&self, length: u32) -> Descriptor {
+        let operands = [self.places[0], self.test_vector, self.places[1], 0, 0, 0];
+        Descriptor { operation: VERB_BOOTSTRAP, length, operands }
+    }
+
+    /// Runs a bootstrap under the small key and checks its result; returns its cycles.
+    fn bootstrap(&mut self, source: &mut Source, slot: usize) -> u32 {
+        let small = self.small(source);
+        self.engine.put_small(self.places[0], &small);
+        let cycles = self.engine.run_job(self.bootstrap_job(slot as u32), self.patience()).unwrap().unwrap();
+        let key = &self.keys[slot];
+        let expected = key.switch(&key.rotate(&small, &self.vector));
+        assert_eq!(self.engine.small(self.places[1], SHAPE.dimension), expected, "key {slot}");
+        cycles
+    }
+
+    /// Registers 1 to 4 stand for the ciphertexts at places 1 to 4, register 9 for the test vector.
+    fn set_registers(&mut self, slot: u32) {
+        for number in 1..=4u8 {
+            let address = self.places[usize::from(number)];
+            self.engine.set_register(number, Some(Object { address, slot, test_vector: false })).unwrap();
+        }
+        let object = Object { address: self.test_vector, slot, test_vector: true };
+        self.engine.set_register(9, Some(object)).unwrap();
+    }
+
+    /// The job of a program with a stack of two places. Its result goes to place 0.
+    fn program_job(&mut self, program: &[Instruction]) -> Descriptor {
+        self.engine.put_program(self.program, program);
+        let operands = [self.program, self.places[0], self.places[5], 2, 0, 0];
+        Descriptor { operation: VERB_RUN, length: program.len() as u32, operands }
+    }
+
+    /// Runs a program and returns its result and its cycles.
+    fn run(&mut self, program: &[Instruction]) -> Result<(Vec<u32>, u32), JobStatus> {
+        let job = self.program_job(program);
+        let patience = 2 * self.patience();
+        let cycles = self.engine.run_job(job, patience).unwrap()?;
+        Ok((self.engine.small(self.places[0], SHAPE.dimension), cycles))
+    }
+}
+
+fn instruction(opcode: u8, first: u8, second: u8) -> Instruction {
+    Instruction { opcode, first, second, integer: 0 }
+}
+
+fn ret(register: u8) -> Instruction {
+    instruction(0, register, 0)
+}
+
+fn times(register: u8, integer: i32) -> Instruction {
+    Instruction { opcode: 7, first: register, second: 0, integer }
+}
+
+fn combined(x: &[u32], y: &[u32], f: impl Fn(u32, u32) -> u32) -> Vec<u32> {
+    x.iter().zip(y).map(|(&x, &y)| f(x, y)).collect()
+}
+
+#[test]
+fn bootstraps_of_both_orders() {
+    each("tfhe_engine", |configuration| {
+        with_seeds(|source| {
+            let mut setting = Setting::new(configuration, source, 1, &AxiTiming::never_waits());
+            let cycles = setting.bootstrap(source, 0);
+            println!("{configuration}: {cycles} cycles");
+            let big: Vec<u64> = (0..=setting.n).map(|_| source.any()).collect();
+            setting.engine.put_big(setting.places[0], &big);
+            let cycles = setting.engine.run_job(setting.bootstrap_job(BIG), setting.patience()).unwrap().unwrap();
+            println!("{configuration}: {cycles} cycles with the key switch first");
+            let key = &setting.keys[0];
+            assert_eq!(setting.engine.big(setting.places[1]), key.rotate(&key.switch(&big), &setting.vector));
+        });
+    });
+}
+
+#[test]
+fn instructions_do_what_the_table_says() {
+    each("tfhe_engine", |configuration| {
+        with_seeds(|source| {
+            let mut setting = Setting::new(configuration, source, 1, &AxiTiming::never_waits());
+            setting.set_registers(0);
+            let values: Vec<Vec<u32>> = (0..5).map(|_| setting.small(source)).collect();
+            let put = |setting: &mut Setting| {
+                for (place, value) in values.iter().enumerate() {
+                    setting.engine.put_small(setting.places[place], value);
+                }
+            };
+            let integer = source.any() as i32;
+            let sum = combined(&values[1], &values[2], u32::wrapping_add);
+            let difference = combined(&values[1], &values[2], u32::wrapping_sub);
+            let product: Vec<u32> = values[1].iter().map(|x| x.wrapping_mul(integer as u32)).collect();
+            let (push, pop) = (2, 3);
+            for (program, expected, most) in [
+                (vec![ret(3)], &values[3], 150),
+                (vec![instruction(1, 1, 2), ret(1)], &values[2], 300),
+                (vec![instruction(5, 1, 2), ret(1)], &sum, 300),
+                (vec![instruction(6, 1, 2), ret(1)], &difference, 300),
+                (vec![times(1, integer), ret(1)], &product, 400),
+                (
+                    vec![instruction(push, 1, 0), instruction(push, 2, 0), instruction(pop, 3, 0), ret(3)],
+                    &values[2],
+                    400,
+                ),
+                (
+                    vec![
+                        instruction(push, 1, 0),
+                        instruction(push, 2, 0),
+                        instruction(pop, 3, 0),
+                        instruction(pop, 4, 0),
+                        ret(4),
+                    ],
+                    &values[1],
+                    400,
+                ),
+                // More instructions than a word of memory has.
+                (
+                    (0..20).map(|_| instruction(5, 1, 3)).chain([ret(1)]).collect(),
+                    &{ combined(&values[1], &values[3], |x, y| x.wrapping_add(y.wrapping_mul(20))) },
+                    2500,
+                ),
+            ] {
+                put(&mut setting);
+                let (result, cycles) = setting.run(&program).unwrap();
+                assert_eq!(&result, expected, "{configuration}: {program:?}");
+                println!("{configuration}: {program:?}: {cycles} cycles");
+                assert!(cycles <= most, "{configuration}: {program:?}: {cycles} cycles");
+            }
+        });
+    });
+}
+
+/// The program of the paper's Table 5 for x·y = (x + y)²/4 − (x − y)²/4.
+fn product() -> [Instruction; 7] {
+    let (mov, bootstrap, add, sub) = (1, 4, 5, 6);
+    [
+        instruction(mov, 1, 2),
+        instruction(add, 1, 3),
+        instruction(bootstrap, 9, 1),
+        instruction(sub, 2, 3),
+        instruction(bootstrap, 9, 2),
+        instruction(sub, 1, 2),
+        ret(1),
+    ]
+}
+
+#[test]
+fn the_program_of_table_5_with_any_memory() {
+    each("tfhe_engine", |configuration| {
+        for timing in [AxiTiming::never_waits(), AxiTiming::slow()] {
+            let source = &mut Source::seeded(5);
+            let mut setting = Setting::new(configuration, source, 1, &timing);
+            setting.set_registers(0);
+            let [x, y] = [(); 2].map(|()| setting.small(source));
+            setting.engine.put_small(setting.places[2], &x);
+            setting.engine.put_small(setting.places[3], &y);
+            let (result, cycles) = setting.run(&product()).unwrap();
+            let key = &setting.keys[0];
+            let squared = |x: &[u32]| key.switch(&key.rotate(x, &setting.vector));
+            let sum = squared(&combined(&x, &y, u32::wrapping_add));
+            let difference = squared(&combined(&x, &y, u32::wrapping_sub));
+            assert_eq!(result, combined(&sum, &difference, u32::wrapping_sub), "{configuration}");
+            println!("{configuration}, {timing:?}: {cycles} cycles");
+        }
+    });
+}
+
+#[test]
+fn two_keys_in_turn() {
+    each("tfhe_engine", |configuration| {
+        let source = &mut Source::seeded(6);
+        let mut setting = Setting::new(configuration, source, 2, &AxiTiming::never_waits());
+        let first = setting.bootstrap(source, 1);
+        assert_eq!(setting.bootstrap(source, 0), first, "the cycles depend on no number");
+    });
+}
+
+#[test]
+fn what_is_wrong_has_a_status_and_the_next_job_runs() {
+    each("tfhe_engine", |configuration| {
+        let source = &mut Source::seeded(7);
+        let mut setting = Setting::new(configuration, source, 2, &AxiTiming::never_waits());
+        setting.set_registers(0);
+        let value = setting.small(source);
+        setting.engine.put_small(setting.places[1], &value);
+        let other = Object { address: setting.places[4], slot: 1, test_vector: false };
+        setting.engine.set_register(4, Some(other)).unwrap();
+        let unset = Object { address: setting.places[3], slot: 3, test_vector: false };
+        setting.engine.set_register(3, Some(unset)).unwrap();
+        let (push, pop, bootstrap, add) = (2, 3, 4, 5);
+        for (program, status) in [
+            (vec![instruction(8, 1, 0), ret(1)], job::STATUS_CODE_WRONG_INSTRUCTION),
+            (vec![instruction(0, 1, 1)], job::STATUS_CODE_WRONG_INSTRUCTION),
+            (vec![Instruction { integer: 1, ..ret(1) }], job::STATUS_CODE_WRONG_INSTRUCTION),
+            (vec![ret(200)], job::STATUS_CODE_WRONG_REGISTER),
+            (vec![ret(9)], job::STATUS_CODE_WRONG_REGISTER),
+            (vec![instruction(bootstrap, 1, 2), ret(1)], job::STATUS_CODE_WRONG_REGISTER),
+            (vec![instruction(bootstrap, 9, 9), ret(1)], job::STATUS_CODE_WRONG_REGISTER),
+            (vec![instruction(add, 1, 4), ret(1)], job::STATUS_CODE_WRONG_KEY),
+            (vec![instruction(push, 4, 0), ret(1)], job::STATUS_CODE_WRONG_KEY),
+            (vec![ret(3)], job::STATUS_CODE_NO_KEY),
+            (vec![instruction(pop, 1, 0), ret(1)], job::STATUS_CODE_STACK_LIMIT),
+            (vec![instruction(push, 1, 0); 3], job::STATUS_CODE_STACK_LIMIT),
+            (vec![instruction(push, 1, 0); 2], job::STATUS_CODE_NO_RETURN),
+        ] {
+            assert_eq!(setting.run(&program), Err(JobStatus(status)), "{configuration}: {program:?}");
+            assert_eq!(setting.run(&[ret(1)]).unwrap().0, value, "{configuration}: after {program:?}");
+        }
+        let right = setting.program_job(&[ret(1)]);
+        let set = |index: usize, address: u64| {
+            let mut job = right;
+            job.operands[index] = address;
+            job
+        };
+        let header = setting.loaded[0].header;
+        let top = (1u64 << 40) - 64;
+        for (wrong, status) in [
+            (Descriptor { operation: 0, ..right }, job::STATUS_CODE_UNSUPPORTED),
+            (Descriptor { operation: 4, ..right }, job::STATUS_CODE_UNSUPPORTED),
+            (Descriptor { operation: VERB_RUN | 1 << 8, ..right }, job::STATUS_CODE_MALFORMED),
+            (set(5, 64), job::STATUS_CODE_MALFORMED),
+            (Descriptor { length: 0, ..right }, job::STATUS_CODE_WRONG_LENGTH),
+            (Descriptor { length: 65536, ..right }, job::STATUS_CODE_WRONG_LENGTH),
+            (set(3, 65536), job::STATUS_CODE_WRONG_LENGTH),
+            (set(0, right.operands[0] + 8), job::STATUS_CODE_WRONG_ADDRESS),
+            (set(1, 1 << 40), job::STATUS_CODE_WRONG_ADDRESS),
+            (set(0, top), job::STATUS_CODE_READ_FAILED),
+            (setting.bootstrap_job(4), job::STATUS_CODE_WRONG_LENGTH),
+            (setting.bootstrap_job(3), job::STATUS_CODE_NO_KEY),
+            (Descriptor { operands: [top, header, header, 0, 0, 0], ..setting.bootstrap_job(BIG) }, {
+                job::STATUS_CODE_WRONG_ADDRESS
+            }),
+            (Descriptor { operation: VERB_KEY, length: 4, operands: [header, 0, 0, 0, 0, 0] }, {
+                job::STATUS_CODE_WRONG_LENGTH
+            }),
+            (Descriptor { operation: VERB_KEY, length: 3, operands: [header, 64, 0, 0, 0, 0] }, {
+                job::STATUS_CODE_MALFORMED
+            }),
+            (Descriptor { operation: VERB_KEY, length: 3, operands: [right.operands[0], 0, 0, 0, 0, 0] }, {
+                job::STATUS_CODE_MALFORMED
+            }),
+        ] {
+            let found = setting.engine.run_job(wrong, setting.patience()).unwrap().unwrap_err();
+            assert_eq!(found, JobStatus(status), "{configuration}: {wrong:?}");
+            assert_eq!(setting.run(&[ret(1)]).unwrap().0, value, "{configuration}: after {wrong:?}");
+        }
+        // Headers of keys: a byte, its value, the status.
+        let original = setting.engine.host.memory.bytes(header, 64).to_vec();
+        for (byte, value, status) in [
+            (0, b't', job::STATUS_CODE_MALFORMED),
+            (4, 0, job::STATUS_CODE_WRONG_KEY),
+            (5, 4, job::STATUS_CODE_WRONG_KEY),
+            (8, 11, job::STATUS_CODE_WRONG_KEY),
+            (12, 0, job::STATUS_CODE_WRONG_KEY),
+            (12, 17, job::STATUS_CODE_WRONG_KEY),
+            (13, 0, job::STATUS_CODE_WRONG_KEY),
+            (13, 8, job::STATUS_CODE_WRONG_KEY),
+            (13, 16, job::STATUS_CODE_WRONG_KEY),
+            (16, 5, job::STATUS_CODE_WRONG_KEY),
+            (17, 0, job::STATUS_CODE_WRONG_KEY),
+            (20, 1, job::STATUS_CODE_MALFORMED),
+            (24, 1, job::STATUS_CODE_WRONG_ADDRESS),
+            (29, 1, job::STATUS_CODE_WRONG_ADDRESS),
+            (36, 0xff, job::STATUS_CODE_WRONG_ADDRESS),
+            (52, 0xff, job::STATUS_CODE_WRONG_ADDRESS),
+            (63, 1, job::STATUS_CODE_MALFORMED),
+        ] {
+            setting.engine.host.memory.bytes_mut(header, 64)[byte] = value;
+            let key = setting.loaded[0];
+            assert_eq!(setting.engine.load_key(0, &key).unwrap(), Err(JobStatus(status)), "byte {byte} is {value}");
+            // A key that is refused leaves its slot empty.
+            assert_eq!(setting.run(&[ret(1)]), Err(JobStatus(job::STATUS_CODE_NO_KEY)), "byte {byte} is {value}");
+            setting.engine.host.memory.bytes_mut(header, 64).copy_from_slice(&original);
+            setting.engine.load_key(0, &key).unwrap().unwrap();
+        }
+        assert_eq!(setting.run(&[ret(1)]).unwrap().0, setting.engine.small(setting.places[1], SHAPE.dimension));
+    });
+}
+
+#[test]
+fn errors_of_memory_end_a_job_and_the_next_one_runs() {
+    each("tfhe_engine", |configuration| {
+        let source = &mut Source::seeded(8);
+        let mut setting = Setting::new(configuration, source, 1, &AxiTiming::slow());
+        setting.set_registers(0);
+        let value = setting.small(source);
+        let key = setting.loaded[0];
+        let bootstrap = [instruction(4, 9, 1), ret(1)];
+        let word = |address: u64| address..address + 64;
+        let reads = [
+            ("program", word(setting.program)),
+            ("ciphertext", word(setting.places[1])),
+            ("test vector", word(setting.test_vector + 9 * setting.n as u64)),
+            ("first beat of a key", word(key.rotation_slice(3))),
+            ("a later beat of a key", word(key.rotation_slice(1) + 2 * 8192)),
+            ("key switch", word(key.switch_slice(2) + 4096)),
+        ];
+        for (what, range) in reads {
+            setting.engine.put_small(setting.places[1], &value);
+            setting.engine.host.memory.failing_reads = vec![range];
+            let failed = Err(JobStatus(job::STATUS_CODE_READ_FAILED));
+            assert_eq!(setting.run(&bootstrap), failed, "{configuration}: {what}");
+            setting.engine.host.memory.failing_reads.clear();
+            assert_eq!(setting.run(&[ret(1)]).unwrap().0, value, "{configuration}: after {what}");
+        }
+        setting.engine.host.memory.failing_writes = vec![word(setting.places[1])];
+        let sum = [instruction(5, 1, 1), ret(1)];
+        assert_eq!(setting.run(&sum), Err(JobStatus(job::STATUS_CODE_WRITE_FAILED)), "{configuration}");
+        setting.engine.host.memory.failing_writes.clear();
+        assert_eq!(setting.run(&sum).unwrap().0, combined(&value, &value, u32::wrapping_add));
+        setting.bootstrap(source, 0);
+    });
+}
+
+#[test]
+fn reset_and_clear_in_mid_job() {
+    each("tfhe_engine", |configuration| {
+        let source = &mut Source::seeded(9);
+        let mut setting = Setting::new(configuration, source, 1, &AxiTiming::never_waits());
+        // In the test vector, in two CMuxes, and after the last one: in the key switch.
+        let cmux = setting.patience() / 40;
+        for (i, cycles) in [20, 3000, cmux, 2 * cmux + 777, 8 * cmux + 9000].into_iter().enumerate() {
+            let small = setting.small(source);
+            setting.engine.put_small(setting.places[0], &small);
+            setting.engine.host.push(&[setting.bootstrap_job(0).to_bytes()]).unwrap();
+            setting.engine.host.idle(cycles).unwrap();
+            if i % 2 == 0 {
+                setting.engine.host.clear().unwrap();
+            } else {
+                setting.engine.host.reset();
+            }
+            setting.engine.start().unwrap();
+            let without_key = setting.engine.run_job(setting.bootstrap_job(0), setting.patience()).unwrap();
+            assert_eq!(without_key, Err(JobStatus(job::STATUS_CODE_NO_KEY)), "{configuration}: the key is gone");
+            setting.load();
+        }
+        setting.bootstrap(source, 0);
+    });
+}
+
+#[test]
+fn registers_are_read_and_kept_from_running_programs() {
+    each("tfhe_engine", |configuration| {
+        let source = &mut Source::seeded(10);
+        let mut setting = Setting::new(configuration, source, 1, &AxiTiming::never_waits());
+        let place = |number: u32| registers::OBJECTS + 8 * number;
+        for number in [0u8, 1, 128, 255] {
+            let address = source.below(1 << 34) << 6;
+            let object = Object { address, slot: 2, test_vector: number % 2 == 1 };
+            setting.engine.set_register(number, Some(object)).unwrap();
+            let low = setting.engine.host.read(place(number.into())).unwrap();
+            assert_eq!(low, address as u32 | 1 | u32::from(number % 2) << 1 | 2 << 2);
+            assert_eq!(setting.engine.host.read(place(number.into()) + 4).unwrap(), (address >> 32) as u32);
+        }
+        assert!(setting.engine.host.write(place(3), 1 << 4).is_err(), "a reserved bit");
+        setting.engine.host.write(place(3) + 4, 1 << 8).unwrap();
+        assert!(setting.engine.host.write(place(3), 1).is_err(), "an address of 41 bits");
+        assert!(setting.engine.host.read(0x104).is_err() && setting.engine.host.write(registers::STEPS, 0).is_err());
+        let small = setting.small(source);
+        setting.engine.put_small(setting.places[0], &small);
+        setting.engine.host.push(&[setting.bootstrap_job(0).to_bytes()]).unwrap();
+        setting.engine.host.idle(100).unwrap();
+        assert!(setting.engine.host.write(place(1), 0).is_err() && setting.engine.host.read(place(1)).is_err());
+        let patience = setting.patience();
+        setting.engine.host.wait(patience).unwrap();
+        assert_eq!(setting.engine.host.read(registers::STEPS).unwrap(), SHAPE.dimension as u32);
+    });
+}
