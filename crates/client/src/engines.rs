@@ -30,7 +30,8 @@ pub enum EngineName {
     /// The kernels of this CPU.
     #[default]
     Cpu,
-    /// The co-simulated unit `mod_exp`, for moduli of up to 1024 bits. A device on it computes with Paillier only.
+    /// Co-simulated hardware: `tfhe_engine` for sets with N = 16384 and k = 1, and `mod_exp` for moduli of up to 1024
+    /// bits. A device on it does not compute with BFV.
     #[cfg(feature = "rtl")]
     Rtl,
 }
@@ -59,7 +60,7 @@ impl EngineName {
         match self {
             Self::Cpu => "The kernels of this CPU",
             #[cfg(feature = "rtl")]
-            Self::Rtl => "The co-simulated exponentiation unit: Paillier with insecure keys of 512 bits",
+            Self::Rtl => "Co-simulated hardware: TFHE with N = 16384, Paillier with insecure keys of 512 bits",
         }
     }
 
@@ -170,7 +171,9 @@ impl Engines {
             EngineName::Rtl => {
                 let mod_exp = ciphermill_cosim::engines::RtlModExp::of_bits(1024);
                 let mod_exp = mod_exp.map(|engine| Arc::new(engine) as Arc<dyn ModExpEngine>);
-                handlers::Engines { name: name.name(), bootstrap: None, hmvp: None, mod_exp }
+                let bootstrap = ciphermill_cosim::engines::RtlTfhe::of_size(1 << 14);
+                let bootstrap = bootstrap.map(|engine| Arc::new(engine) as Arc<dyn TfheEngine>);
+                handlers::Engines { name: name.name(), bootstrap, hmvp: None, mod_exp }
             }
         };
         Self { name, kernels }

@@ -109,6 +109,34 @@ impl EngineInfo {
     }
 }
 
+/// The cost of a job on an engine that counts its cycles.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::EngineCost;
+///
+/// let cost = EngineCost { cycles: 8_224_690, stalls: 12, ports: vec![("data".to_owned(), 68_992, 3_264)] };
+/// // At 200 MHz.
+/// assert_eq!((cost.seconds(200e6) * 1e3).round(), 41.0);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineCost {
+    /// Cycles from the first access to memory to the last one.
+    pub cycles: u64,
+    /// Cycles in which the engine waited for memory.
+    pub stalls: u64,
+    /// Name, bytes read and bytes written of each port to memory.
+    pub ports: Vec<(String, u64, u64)>,
+}
+
+impl EngineCost {
+    /// Seconds at a clock of `hertz`.
+    #[must_use]
+    pub fn seconds(&self, hertz: f64) -> f64 {
+        self.cycles as f64 / hertz
+    }
+}
+
 impl fmt::Display for EngineInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {}", self.name, self.kind)?;

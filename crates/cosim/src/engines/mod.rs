@@ -6,4 +6,4 @@ mod tfhe;
 
 pub use mod_exp::RtlModExp;
 pub use paillier::RtlPaillier;
-pub use tfhe::{JobCost, RtlServer, RtlTfhe, TfheProgram};
+pub use tfhe::{RtlServer, RtlTfhe, TfheProgram};

@@ -1,11 +1,11 @@
 //! The TFHE engine, co-simulated, as an engine of bootstraps.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ciphermill_math::goldilocks::{from_torus, inverse, mul};
 use ciphermill_math::ntt::reference::forward;
-use ciphermill_math::{EngineInfo, EngineKind};
+use ciphermill_math::{EngineCost, EngineInfo, EngineKind};
 use ciphermill_tfhe::ciphertext::{KeyTag, LweElements, TestVectorElements};
 use ciphermill_tfhe::dimension::Decomposition;
 use ciphermill_tfhe::engine::{BootstrapJob, Job, KeyPart, KeyPartId, Output, PreparedKey, TfheEngine};
@@ -204,7 +204,7 @@ impl TfheEngine for RtlTfhe {
     ) -> Result<Arc<dyn PreparedKey>, TfheError> {
         let server = self.server(parts, policy, progress)?;
         let (parameters, tag, bytes) = (server.parameters.clone(), server.tag, server.bytes);
-        Ok(Arc::new(RtlKey { server: Mutex::new(server), parameters, tag, bytes }))
+        Ok(Arc::new(RtlKey { server: Mutex::new(server), parameters, tag, bytes, costs: Mutex::default() }))
     }
 }
 
@@ -219,17 +219,6 @@ pub struct TfheProgram {
     pub vectors: Vec<(u8, Vec<u64>)>,
     /// Places of the stack.
     pub stack: u16,
-}
-
-/// The cost of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobCost {
-    /// Cycles in which there was a job.
-    pub cycles: u64,
-    /// Cycles in which the engine waited for memory.
-    pub stalls: u64,
-    /// Bytes that each port read and wrote.
-    pub bytes: Vec<(String, u64, u64)>,
 }
 
 /// An instance of the engine with one key set in its memory.
@@ -257,7 +246,7 @@ impl RtlServer {
     ///
     /// # Errors
     /// If an operand is not of this key set, or the engine fails.
-    pub fn bootstrap(&mut self, job: BootstrapJob<'_>) -> Result<(Ciphertext, JobCost), TfheError> {
+    pub fn bootstrap(&mut self, job: BootstrapJob<'_>) -> Result<(Ciphertext, EngineCost), TfheError> {
         let given = job.input.key_tag();
         if given != self.tag {
             return Err(TfheError::KeySet { what: "key tag of the ciphertext", given, expected: self.tag });
@@ -293,7 +282,7 @@ impl RtlServer {
     ///
     /// # Errors
     /// If the memory has no room for the objects, or the engine fails.
-    pub fn run_program(&mut self, program: &TfheProgram) -> Result<(Vec<u32>, JobCost), TfheError> {
+    pub fn run_program(&mut self, program: &TfheProgram) -> Result<(Vec<u32>, EngineCost), TfheError> {
         let object = |address, test_vector| Some(Object { address, slot: 0, test_vector });
         self.driver.release(self.objects);
         for (register, elements) in &program.samples {
@@ -316,7 +305,7 @@ impl RtlServer {
         Ok((self.driver.small(self.output, self.shape.dimension), cost))
     }
 
-    fn run(&mut self, descriptor: Descriptor, bootstraps: u64) -> Result<JobCost, TfheError> {
+    fn run(&mut self, descriptor: Descriptor, bootstraps: u64) -> Result<EngineCost, TfheError> {
         let before = self.driver.host.words();
         let stalls = self.driver.host.read(ring::STALLS).map_err(failed)?;
         let patience = bootstraps * self.driver.patience(self.shape);
@@ -326,8 +315,8 @@ impl RtlServer {
             let bytes = |words: u64| 64 * words;
             (name, bytes(read - read_before), bytes(written - written_before))
         };
-        let bytes = self.driver.host.words().into_iter().zip(before).map(bytes).collect();
-        Ok(JobCost { cycles: u64::from(cycles), stalls: u64::from(stalls), bytes })
+        let ports = self.driver.host.words().into_iter().zip(before).map(bytes).collect();
+        Ok(EngineCost { cycles: u64::from(cycles), stalls: u64::from(stalls), ports })
     }
 }
 
@@ -336,11 +325,18 @@ struct RtlKey {
     parameters: ParameterSet,
     tag: KeyTag,
     bytes: u64,
+    costs: Mutex<Vec<EngineCost>>,
 }
 
 impl fmt::Debug for RtlKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RtlKey").field("tag", &self.tag).finish_non_exhaustive()
+    }
+}
+
+impl RtlKey {
+    fn costs(&self) -> MutexGuard<'_, Vec<EngineCost>> {
+        self.costs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -364,6 +360,15 @@ impl PreparedKey for RtlKey {
         });
         let bootstraps = bootstraps.collect::<Result<Vec<_>, _>>()?;
         let mut server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
-        bootstraps.into_iter().map(|job| Ok(Output::Ciphertext(server.bootstrap(job)?.0))).collect()
+        let run = |job| {
+            let (output, cost) = server.bootstrap(job)?;
+            self.costs().push(cost);
+            Ok(Output::Ciphertext(output))
+        };
+        bootstraps.into_iter().map(run).collect()
+    }
+
+    fn take_costs(&self) -> Vec<EngineCost> {
+        std::mem::take(&mut *self.costs())
     }
 }

@@ -20,7 +20,7 @@ mod selectors;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ciphermill_math::EngineInfo;
+use ciphermill_math::{EngineCost, EngineInfo};
 
 use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
 use crate::circuit::Split;
@@ -117,6 +117,12 @@ pub trait PreparedKey: Send + Sync + Debug {
     /// # Errors
     /// The first failure; no output is returned then. [`TfheError::UnsupportedJob`] for a job that the engine lacks.
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError>;
+
+    /// The costs of the jobs since the last call, in the order in which they ran. An engine that counts no cycles has
+    /// none.
+    fn take_costs(&self) -> Vec<EngineCost> {
+        Vec::new()
+    }
 }
 
 impl dyn PreparedKey + '_ {

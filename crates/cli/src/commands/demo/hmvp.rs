@@ -78,6 +78,10 @@ pub(super) struct Report {
     paper: Paper,
 }
 
+/// The part of an engine without matrix-vector products.
+pub(super) const NO_PRODUCTS: &str =
+    "This engine does not compute matrix-vector products: no matrix was multiplied by an encrypted vector.";
+
 /// What one strategy took.
 struct Measured {
     plan: Arc<Plan>,

@@ -142,8 +142,10 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let (choice, product) = choose(args, &parameters)?;
     let backend: Backend = args.backend.into();
     let engines = Engines::new(args.engine.engine, backend);
-    // Refused before any work, if the engine lacks one of them.
-    let (bootstraps, products) = (engines.bootstrap()?, engines.hmvp()?);
+    // Refused before any work, if the engine lacks them.
+    let bootstraps = engines.bootstrap()?;
+    // The other parts are left out, and the report says so.
+    let products = engines.hmvp().ok();
     let word_engine = Some(Arc::clone(&bootstraps)).filter(|engine| engine.computes_words());
     let operands = (args.x.unwrap_or(product.max()), args.y.unwrap_or((product.max() - 1).max(0)));
     for operand in [operands.0, operands.1] {
@@ -209,6 +211,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         seconds,
         sizes: Sizes { ciphertext: ciphertext_bytes, loaded_key: times.key_bytes(), ..sizes },
         bootstraps: times.bootstraps(),
+        bootstrap_cost: times.bootstrap_cost(),
         programs: metrics.programs_run,
         instructions: &metrics.instructions,
         peak_rss_bytes: machine::peak_rss_bytes(),
@@ -216,7 +219,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         words: word_engine
             .map(|engine| words::run(&args.words, engine, &mut randomness, directory.path()))
             .transpose()?,
-        hmvp: hmvp::run(&*products, &mut randomness)?,
+        hmvp: products.map(|products| hmvp::run(&*products, &mut randomness)).transpose()?,
     });
     output::result(args.json, &report, &report.to_text())?;
     require_right(report.wrong())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ciphermill_device::InstructionMetrics;
 use ciphermill_lattice::ModelProbability;
-use ciphermill_math::Isa;
+use ciphermill_math::{EngineCost, Isa};
 use ciphermill_tfhe::parameters::REQUIRED_SECURITY_BITS;
 use ciphermill_tfhe::quarter_square::QuarterSquare;
 use ciphermill_tfhe::{Backend, KeyOrder, ParameterSet, ParameterSpec};
@@ -75,7 +75,10 @@ pub(super) struct Facts<'a> {
     pub(super) test_seed: Option<u64>,
     /// None if the engine does not compute with words.
     pub(super) words: Option<super::words::Report>,
-    pub(super) hmvp: super::hmvp::Report,
+    /// None if the engine lacks matrix-vector products.
+    pub(super) hmvp: Option<super::hmvp::Report>,
+    /// None if the engine counts no cycles.
+    pub(super) bootstrap_cost: Option<EngineCost>,
 }
 
 /// The JSON object.
@@ -115,8 +118,38 @@ pub(super) struct Report {
     paper: Option<Paper>,
     /// The second part: a function of words; none if the engine does not compute with words.
     words: Option<super::words::Report>,
-    /// The third part: an encrypted matrix-vector product.
-    hmvp: super::hmvp::Report,
+    /// The third part: an encrypted matrix-vector product; none if the engine lacks them.
+    hmvp: Option<super::hmvp::Report>,
+    /// None if the engine counts no cycles.
+    bootstrap_cost: Option<Cost>,
+}
+
+/// The clock of the paper's accelerator, in hertz.
+const CLOCK: f64 = 200e6;
+
+/// The cost of a bootstrap on an engine that counts cycles.
+#[derive(Debug, Serialize)]
+struct Cost {
+    cycles: u64,
+    stalls: u64,
+    /// At 200 MHz.
+    seconds: f64,
+    ports: Vec<PortBytes>,
+}
+
+#[derive(Debug, Serialize)]
+struct PortBytes {
+    name: String,
+    read: u64,
+    written: u64,
+}
+
+impl From<EngineCost> for Cost {
+    fn from(cost: EngineCost) -> Self {
+        let seconds = cost.seconds(CLOCK);
+        let port = |(name, read, written)| PortBytes { name, read, written };
+        Self { cycles: cost.cycles, stalls: cost.stalls, seconds, ports: cost.ports.into_iter().map(port).collect() }
+    }
 }
 
 /// How often an instruction was done, and how long one took.
@@ -187,7 +220,9 @@ impl Report {
         let range = [0, facts.product.max()];
         Self {
             schema: "ciphermill-demo-1",
-            correct: wrong_pairs + facts.hmvp.wrong() + facts.words.as_ref().map_or(0, super::words::Report::wrong)
+            correct: wrong_pairs
+                + facts.hmvp.as_ref().map_or(0, super::hmvp::Report::wrong)
+                + facts.words.as_ref().map_or(0, super::words::Report::wrong)
                 == 0,
             x: first.x,
             y: first.y,
@@ -217,12 +252,15 @@ impl Report {
             paper: has_paper_dimensions(facts.parameters.spec()).then_some(PAPER),
             words: facts.words,
             hmvp: facts.hmvp,
+            bootstrap_cost: facts.bootstrap_cost.map(Cost::from),
         }
     }
 
     /// Products that were wrong.
     pub(super) fn wrong(&self) -> usize {
-        self.wrong_pairs + self.hmvp.wrong() + self.words.as_ref().map_or(0, super::words::Report::wrong)
+        self.wrong_pairs
+            + self.hmvp.as_ref().map_or(0, super::hmvp::Report::wrong)
+            + self.words.as_ref().map_or(0, super::words::Report::wrong)
     }
 
     pub(super) fn to_text(&self) -> String {
@@ -247,6 +285,11 @@ impl Report {
         row("key brought into computing form", seconds(s.load), none());
         row("program x*y", seconds(s.compute), fpga(|p| format!("{:.3} s", p.program_fpga_s)));
         row("  one bootstrap of it (median)", seconds(s.bootstrap), bootstraps);
+        if let Some(cost) = &self.bootstrap_cost {
+            let here = seconds(cost.seconds);
+            row("  the same on the engine, at 200 MHz", here, fpga(|p| format!("{:.3} s", p.bootstrap_fpga_s)));
+            row("  its cycles", cost.cycles.to_string(), fpga(|p| format!("{:.0}", p.bootstrap_fpga_s * CLOCK)));
+        }
         if let Some(homadd) = self.instructions.get("homadd") {
             let here = format!("{:.1} µs", homadd.mean_seconds * 1e6);
             row("  one homomorphic addition", here, fpga(|p| format!("{:.0} µs", p.homadd_fpga_s * 1e6)));
@@ -299,7 +342,7 @@ impl Report {
             self.threads,
             self.machine.cpu,
             self.words.as_ref().map_or_else(|| super::words::NO_WORDS.to_owned(), super::words::Report::to_text),
-            self.hmvp.to_text()
+            self.hmvp.as_ref().map_or_else(|| super::hmvp::NO_PRODUCTS.to_owned(), super::hmvp::Report::to_text)
         )
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use ciphermill_math::EngineInfo;
+use ciphermill_math::{EngineCost, EngineInfo};
 use ciphermill_tfhe::progress::Progress;
 use ciphermill_tfhe::{Job, KeyPart, KeyTag, Output, ParameterSet, PreparedKey, SecurityPolicy, TfheEngine, TfheError};
 
@@ -18,6 +18,7 @@ struct Noted {
     load_seconds: f64,
     key_bytes: u64,
     bootstraps: Vec<f64>,
+    costs: Vec<EngineCost>,
 }
 
 impl Times {
@@ -38,6 +39,11 @@ impl Times {
     /// Number of bootstraps.
     pub(super) fn bootstraps(&self) -> usize {
         self.noted().bootstraps.len()
+    }
+
+    /// The cost of the first bootstrap, if the engine counts cycles.
+    pub(super) fn bootstrap_cost(&self) -> Option<EngineCost> {
+        self.noted().costs.first().cloned()
     }
 
     /// Median time of a bootstrap; of an even number, the mean of the middle two.
@@ -124,7 +130,9 @@ impl PreparedKey for TimedKey {
         let start = Instant::now();
         let results = self.key.run(jobs)?;
         let each = start.elapsed().as_secs_f64() / jobs.len().max(1) as f64;
-        self.times.noted().bootstraps.extend(jobs.iter().map(|_| each));
+        let mut noted = self.times.noted();
+        noted.bootstraps.extend(jobs.iter().map(|_| each));
+        noted.costs.extend(self.key.take_costs());
         Ok(results)
     }
 }
