@@ -1,13 +1,17 @@
 //! The TFHE engine with keys of random residues, against plain arithmetic modulo p.
 
+#[allow(dead_code, reason = "these tests do not use all helpers")]
 mod support;
 
+use ciphermill_arch::tfhe_engine::{TfheCost, TfheJob, TfheKey, TfheSize, cost};
 use ciphermill_cosim::Configuration;
 use ciphermill_cosim::axi_memory::AxiTiming;
+use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::engine_job::registers as job;
-use ciphermill_cosim::units::engine_ring::{Descriptor, JobStatus};
+use ciphermill_cosim::units::engine_ring::{Descriptor, JobStatus, registers as ring};
 use ciphermill_cosim::units::tfhe_engine::{
-    BIG, Gadget, Instruction, Key, KeyShape, Object, TfheEngine, VERB_BOOTSTRAP, VERB_KEY, VERB_RUN, registers,
+    BIG, Gadget, Instruction, Key, KeyShape, Object, STACK_PLACE, TfheEngine, VERB_BOOTSTRAP, VERB_KEY, VERB_RUN,
+    registers,
 };
 use ciphermill_lattice::gadget::ModularDecomposer;
 use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount};
@@ -229,8 +233,12 @@ fn bootstraps_of_both_orders() {
     each("tfhe_engine", |configuration| {
         with_seeds(|source| {
             let mut setting = Setting::new(configuration, source, 1, &AxiTiming::never_waits());
-            let cycles = setting.bootstrap(source, 0);
+            let cycles = setting.bootstrap(source, 0).into();
             println!("{configuration}: {cycles} cycles");
+            let (n, transforms) = (setting.n as u64, 12 / configuration.parameter("Circuits") as u64);
+            let rotation = SHAPE.dimension as u64 * transforms * 3 * n / 32;
+            let bound = rotation + n * u64::from(SHAPE.switch.levels) + 2 * n / 8;
+            record::cycles(configuration, Cycles { cycles, latency: cycles, bound });
             let big: Vec<u64> = (0..=setting.n).map(|_| source.any()).collect();
             setting.engine.put_big(setting.places[0], &big);
             let cycles = setting.engine.run_job(setting.bootstrap_job(BIG), setting.patience()).unwrap().unwrap();
@@ -531,5 +539,136 @@ fn registers_are_read_and_kept_from_running_programs() {
         let patience = setting.patience();
         setting.engine.host.wait(patience).unwrap();
         assert_eq!(setting.engine.host.read(registers::STEPS).unwrap(), SHAPE.dimension as u32);
+    });
+}
+
+/// The shape of a key, as the cycle model has it.
+fn model_key(shape: KeyShape) -> TfheKey {
+    TfheKey {
+        dimension: shape.dimension as u64,
+        levels: shape.rotation.levels.into(),
+        switch_levels: shape.switch.levels.into(),
+    }
+}
+
+/// Runs a job and returns its cost.
+fn measured(engine: &mut TfheEngine, descriptor: Descriptor, patience: u64) -> TfheCost {
+    let words = engine.host.words();
+    let stalls = engine.host.read(ring::STALLS).unwrap();
+    let cycles = engine.run_job(descriptor, patience).unwrap().unwrap();
+    let stalls = engine.host.read(ring::STALLS).unwrap() - stalls;
+    let bytes: Vec<[u64; 2]> = words
+        .iter()
+        .zip(engine.host.words())
+        .map(|(before, after)| [after.1 - before.1, after.2 - before.2].map(|words| 64 * words))
+        .collect();
+    assert!(bytes[2..].iter().all(|port| *port == [bytes[2][0], 0]), "the key ports read the same number of bytes");
+    TfheCost { cycles: cycles.into(), stalls: stalls.into(), data: bytes[1], key: bytes[2][0] }
+}
+
+fn size(configuration: &Configuration) -> TfheSize {
+    TfheSize { polynomial_size: 1 << configuration.parameter("LogN") }
+}
+
+/// The configurations that the model has: those of two circuits.
+fn each_modelled(test: impl Fn(&'static Configuration)) {
+    each("tfhe_engine", |configuration| {
+        if configuration.parameter("Circuits") == 2 {
+            test(configuration);
+        }
+    });
+}
+
+#[test]
+fn bootstraps_have_the_cost_of_the_model() {
+    each_modelled(|configuration| {
+        for (dimension, levels, switch_levels) in [(1, 5, 2), (2, 1, 1), (2, 3, 3), (18, 1, 1), (128, 1, 1)] {
+            let shape = KeyShape {
+                dimension,
+                rotation: Gadget { base_log: 4, levels },
+                switch: Gadget { base_log: 4, levels: switch_levels },
+            };
+            let memory = TfheEngine::memory_for(configuration, &[shape], 2, 1);
+            let mut engine = TfheEngine::new(configuration, memory, &AxiTiming::never_waits(), 1).unwrap();
+            let n = engine.polynomial_size() as u64;
+            // The cycles depend on no number, so a key of zeros does.
+            let key = engine.reserve_key(shape);
+            let [input, output] = [(); 2].map(|()| engine.allocate(8 * (n + 1)));
+            let (test_vector, program) = (engine.allocate(16 * n), engine.allocate(4096));
+            let expect = |job| cost(size(configuration), model_key(shape), &job);
+            let operands = [key.header, 0, 0, 0, 0, 0];
+            let found = measured(&mut engine, Descriptor { operation: VERB_KEY, length: 0, operands }, 1000);
+            assert_eq!(found, expect(TfheJob::Key), "{configuration}: {shape:?}: a key");
+            let patience = 3 * engine.patience(shape);
+            // Two beats for a row of the key switch, with as few jobs as possible: each has 128 CMuxes.
+            let one_job = dimension >= 128;
+            for big in if one_job { &[false][..] } else { &[false, true] } {
+                let (big, operands) = (*big, [input, test_vector, output, 0, 0, 0]);
+                let length = if big { BIG } else { 0 };
+                let job = Descriptor { operation: VERB_BOOTSTRAP, length, operands };
+                let found = measured(&mut engine, job, patience);
+                assert_eq!(found, expect(TfheJob::Bootstrap { big }), "{configuration}: {shape:?}, big: {big}");
+            }
+            if one_job {
+                continue;
+            }
+            let object = |address, test_vector| Some(Object { address, slot: 0, test_vector });
+            engine.set_register(1, object(input, false)).unwrap();
+            engine.set_register(9, object(test_vector, true)).unwrap();
+            let instructions = [instruction(4, 9, 1), instruction(4, 9, 1), instruction(5, 1, 1), ret(1)];
+            engine.put_program(program, &instructions);
+            let operands = [program, output, 0, 0, 0, 0];
+            let found = measured(&mut engine, Descriptor { operation: VERB_RUN, length: 4, operands }, patience);
+            assert_eq!(found, expect(TfheJob::Program(vec![4, 4, 5, 0])), "{configuration}: {shape:?}: a program");
+        }
+    });
+}
+
+#[test]
+fn programs_have_the_cost_of_the_model() {
+    each_modelled(|configuration| {
+        let mut engine = TfheEngine::new(configuration, 1 << 17, &AxiTiming::never_waits(), 1).unwrap();
+        let places: Vec<u64> = (0..4).map(|_| engine.allocate(STACK_PLACE)).collect();
+        let (stack, program) = (engine.allocate(2 * STACK_PLACE), engine.allocate(4096));
+        for dimension in [1, 15, 16, 31, 32, 100, 255, 256, 800, 1007, 1008, 1023] {
+            let shape = KeyShape { dimension, ..SHAPE };
+            let key = engine.put_shape(shape);
+            engine.load_key(1, &key).unwrap().unwrap();
+            for number in 1..4u8 {
+                let object = Object { address: places[usize::from(number)], slot: 1, test_vector: false };
+                engine.set_register(number, Some(object)).unwrap();
+            }
+            let add = instruction(5, 1, 2);
+            let alone = cost(size(configuration), model_key(shape), &TfheJob::Program(vec![0])).cycles;
+            for instructions in [
+                vec![ret(1)],
+                vec![instruction(1, 1, 2), ret(1)],
+                vec![add, ret(1)],
+                vec![instruction(6, 2, 3), add, ret(1)],
+                vec![times(1, 5), ret(2)],
+                vec![times(1, 5), times(1, 5), add, ret(2)],
+                vec![instruction(2, 1, 0), ret(1)],
+                vec![instruction(2, 1, 0), instruction(2, 1, 0), instruction(3, 3, 0), instruction(3, 1, 0), ret(1)],
+                [vec![add; 7], vec![ret(1)]].concat(),
+                [vec![add; 8], vec![ret(1)]].concat(),
+                [vec![add; 17], vec![ret(1)]].concat(),
+            ] {
+                engine.put_program(program, &instructions);
+                let job = Descriptor {
+                    operation: VERB_RUN,
+                    length: instructions.len() as u32,
+                    operands: [program, places[0], stack, 2, 0, 0],
+                };
+                let opcodes: Vec<u8> = instructions.iter().map(|instruction| instruction.opcode).collect();
+                let found = measured(&mut engine, job, 100_000);
+                let expected = cost(size(configuration), model_key(shape), &TfheJob::Program(opcodes.clone()));
+                assert_eq!(found, expected, "{configuration}: n = {dimension}, {opcodes:?}");
+                // The paper's n. An instruction costs the difference from Return alone.
+                if dimension == 800 && instructions.len() == 2 {
+                    println!("{configuration}: {opcodes:?}: {} cycles", found.cycles - alone);
+                    assert!(found.cycles - alone <= 300, "{configuration}: {opcodes:?}");
+                }
+            }
+        }
     });
 }

@@ -122,8 +122,8 @@ impl Op {
 /// ```
 #[must_use]
 pub fn entry(number: usize) -> &'static [Op] {
-    use Source::{A, B, C, Stack};
     use Op::{End, Extract, Join, Pop, Push, Read, Return, Rotate, Scale, Switch, SwitchMemory, Test, Write};
+    use Source::{A, B, C, Stack};
     use WordOp::{Add, Load, Multiplicand, Subtract};
     const ROTATION: Op = Op::Stream(Stream::Rotation);
     const SWITCH: Op = Op::Stream(Stream::Switch);

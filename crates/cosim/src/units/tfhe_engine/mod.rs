@@ -253,6 +253,16 @@ impl TfheEngine {
         let rotation = slices(shape.dimension as u64 * levels * n * 4 * 8);
         let beats = n * u64::from(shape.switch.levels) * (shape.dimension as u64 / 128 + 1);
         let switch = slices(beats * BEAT_WORDS as u64 * WORD);
+        self.put_header(shape, rotation, switch)
+    }
+
+    /// Writes the header of a key without slices, for programs without a bootstrap.
+    pub fn put_shape(&mut self, shape: KeyShape) -> Key {
+        let nowhere = Slices { base: 0, stride: 0 };
+        self.put_header(shape, nowhere, nowhere)
+    }
+
+    fn put_header(&mut self, shape: KeyShape, rotation: Slices, switch: Slices) -> Key {
         let header = self.allocate(WORD);
         let words = [KEY_MAGIC, shape.dimension as u32, self.log_n, shape.rotation.word(), shape.switch.word(), 0];
         let addresses = [rotation.base, rotation.stride, switch.base, switch.stride];
