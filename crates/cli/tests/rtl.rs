@@ -137,9 +137,11 @@ mod with_the_feature {
             ran.usage(&["engine rtl does not implement", "use cpu"]);
         }
         // Sets of other sizes.
-        for line in ["bench pbs --params TEST_SMALL_U64", "bench nvme", "demo --params TEST_SMALL_U64"] {
-            run(&bench, &format!("{line} --engine rtl")).failed(&["TEST_SMALL_U64", "N = 16384"]);
+        for line in ["bench nvme", "demo --params TEST_SMALL_U64 --json"] {
+            run(&bench, &format!("{line} --engine rtl")).failed(&["computes no set TEST_SMALL_U64", "N = 16384"]);
         }
+        let ran = run(&bench, "bench pbs --params TEST_SMALL_U64 --engine rtl");
+        assert!(ran.code == 1 && ran.stderr.contains("computes no set TEST_SMALL_U64"), "{}", ran.stderr);
         run(&bench, "bench modexp --bits 1024 --path portable --engine rtl").usage(&["--path", "rtl"]);
         run(&bench, "bench modexp --bits 1025 --engine rtl").failed(&["1025", "1024"]);
         assert_eq!(bench.names(), before);
