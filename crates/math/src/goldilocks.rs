@@ -109,21 +109,19 @@ pub const fn inverse(a: u64) -> Option<u64> {
     if a == 0 { None } else { Some(pow(a, MODULUS - 2)) }
 }
 
-/// ⌊x·p/2^64⌉ modulo p: a number of the torus, in units of 2^−64, as a residue.
+/// ⌊x·p/2^64⌉, which is below p: a number of the torus, in units of 2^−64, as a residue.
 ///
 /// # Example
 /// ```
 /// use ciphermill_math::goldilocks::{MODULUS, from_torus};
 ///
 /// assert_eq!(from_torus(1 << 63), MODULUS / 2 + 1);
-/// // The topmost number rounds to p, which stands for 0.
-/// assert_eq!(from_torus(u64::MAX), 0);
+/// assert_eq!(from_torus(u64::MAX), MODULUS - 1);
 /// ```
 #[inline(always)]
 #[must_use]
 pub const fn from_torus(x: u64) -> u64 {
-    let rounded = ((x as u128 * MODULUS as u128 + (1 << 63)) >> 64) as u64;
-    if rounded == MODULUS { 0 } else { rounded }
+    ((x as u128 * MODULUS as u128 + (1 << 63)) >> 64) as u64
 }
 
 /// ⌊y·2^64/p⌉ modulo 2^64, for y < p: a residue as a number of the torus, in units of 2^−64.
