@@ -172,7 +172,7 @@ def ask_proof(proof: str, hw: Path, work: Path) -> Outcome:
 
 def ask_bench(bench: str, hw: Path, work: Path) -> Outcome:
     """Runs the bench on the copy."""
-    # cocotb is in a separate environment. Without it there is no verdict.
+    # cocotb has a separate environment. A machine without that environment gives no verdict.
     python = ROOT / ".tools/hw-cocotb/bin/python"
     command = [
         str(python),

@@ -2,28 +2,15 @@
 //! form, cycles, rounds of the key that come late, reset and clear.
 
 mod support;
+#[path = "support/tfhe.rs"]
+mod tfhe;
 
 use ciphermill_cosim::Configuration;
 use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::TfheCmux;
-use ciphermill_lattice::gadget::ModularDecomposer;
-use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount};
-use ciphermill_math::goldilocks::{MODULUS, add, mul, neg, sub};
-use ciphermill_math::ntt::reference::{forward, inverse_unnormalised};
+use ciphermill_math::goldilocks::MODULUS;
 use support::{Source, counted, with_seeds};
-
-type Glwe = [Vec<u64>; 2];
-
-/// X^exponent times a polynomial, from the definition.
-fn rotated(polynomial: &[u64], exponent: usize) -> Vec<u64> {
-    let n = polynomial.len();
-    let mut out = vec![0; n];
-    for (i, &x) in polynomial.iter().enumerate() {
-        let place = (i + exponent) % (2 * n);
-        out[place % n] = if place < n { x } else { neg(x) };
-    }
-    out
-}
+use tfhe::{Glwe, cmux, rotated};
 
 /// A key in transformed form, a spectrum for each component, digit and column. The unit computes modulo p alone, so any
 /// residues will do.
@@ -57,38 +44,9 @@ struct Gadget {
 const PAPER: Gadget = Gadget { base_log: 9, levels: 5 };
 
 impl Gadget {
-    /// acc + key · digits((X^exponent − 1)·acc), where the key has the factor 1/N.
     fn cmux(self, acc: &Glwe, exponent: usize, key: &Key) -> Glwe {
-        let n = acc[0].len();
-        let decomposer =
-            ModularDecomposer::new(DecompositionBaseLog(self.base_log), DecompositionLevelCount(self.levels))
-                .expect("a decomposition of 64 bits");
-        let mut sums = [vec![0; n], vec![0; n]];
-        for (component, polynomial) in acc.iter().enumerate() {
-            let turned = rotated(polynomial, exponent);
-            let difference: Vec<u64> = turned.iter().zip(polynomial).map(|(&x, &y)| sub(x, y)).collect();
-            for digit in 0..self.levels {
-                let value = |&x: &u64| decomposer.digit(x, digit + 1);
-                let mut spectrum: Vec<u64> = difference
-                    .iter()
-                    .map(value)
-                    .map(|d| if d < 0 { MODULUS - d.unsigned_abs() } else { d as u64 })
-                    .collect();
-                forward(&mut spectrum);
-                for (column, sum) in sums.iter_mut().enumerate() {
-                    let factors = key.spectrum(component, digit, column);
-                    for ((sum, &x), &factor) in sum.iter_mut().zip(&spectrum).zip(factors) {
-                        *sum = add(*sum, mul(x, factor));
-                    }
-                }
-            }
-        }
-        let mut out = acc.clone();
-        for (out, mut sum) in out.iter_mut().zip(sums) {
-            inverse_unnormalised(&mut sum);
-            out.iter_mut().zip(&sum).for_each(|(x, &y)| *x = add(*x, y));
-        }
-        out
+        let columns = |component, digit| [0, 1].map(|column| key.spectrum(component, digit, column));
+        cmux(acc, exponent, (self.base_log, self.levels), columns)
     }
 }
 

@@ -2,6 +2,8 @@
 
 #[allow(dead_code, reason = "these tests do not use all helpers")]
 mod support;
+#[path = "support/tfhe.rs"]
+mod tfhe;
 
 use ciphermill_arch::tfhe_engine::{TfheCost, TfheJob, TfheKey, TfheSize, cost};
 use ciphermill_cosim::Configuration;
@@ -13,14 +15,12 @@ use ciphermill_cosim::units::tfhe_engine::{
     BIG, Gadget, Instruction, Key, KeyShape, Object, STACK_PLACE, TfheEngine, VERB_BOOTSTRAP, VERB_KEY, VERB_RUN,
     registers,
 };
-use ciphermill_lattice::gadget::ModularDecomposer;
-use ciphermill_lattice::{DecompositionBaseLog, DecompositionLevelCount};
-use ciphermill_math::goldilocks::{MODULUS, add, from_torus, mul, neg, sub, to_torus};
-use ciphermill_math::ntt::reference::{forward, inverse_unnormalised};
+use ciphermill_math::goldilocks::{MODULUS, from_torus, neg, to_torus};
 use ciphermill_tfhe::dimension::{Decomposition, LweDimension};
 use ciphermill_tfhe::keyswitch::{KeyswitchShape, LweKeyswitchKey};
 use ciphermill_tfhe::lwe::LweCiphertext;
 use support::{Source, each, with_seeds};
+use tfhe::{cmux, rotated};
 
 /// n = 8, and the gadgets of the paper.
 const SHAPE: KeyShape =
@@ -66,62 +66,22 @@ impl RandomKey {
     /// X^−b times the test vector, and a CMux for each element of the mask; then the sample of coefficient 0.
     fn rotate(&self, small: &[u32], vector: &[u64]) -> Vec<u64> {
         let (n, dimension) = (self.n, self.shape.dimension);
+        let gadget = (self.shape.rotation.base_log as usize, self.shape.rotation.levels as usize);
         let exponent = |x: u32| ((u64::from(x) * 2 * n as u64 + (1 << 31)) >> 32) as usize % (2 * n);
         let start = (2 * n - exponent(small[dimension])) % (2 * n);
         let entered: Vec<u64> = vector.iter().map(|&x| from_torus(x)).collect();
         let mut acc = [rotated(&entered[..n], start), rotated(&entered[n..], start)];
         for (selector, &x) in small[..dimension].iter().enumerate() {
-            self.cmux(&mut acc, selector, exponent(x));
+            let columns = |component, digit| self.columns(selector, component, digit);
+            acc = cmux(&acc, exponent(x), gadget, columns);
         }
         let mask = (0..n).map(|i| if i == 0 { acc[0][0] } else { neg(acc[0][n - i]) });
         mask.chain([acc[1][0]]).map(to_torus).collect()
     }
 
-    fn cmux(&self, acc: &mut [Vec<u64>; 2], selector: usize, exponent: usize) {
-        let gadget = self.shape.rotation;
-        let decomposer = ModularDecomposer::new(
-            DecompositionBaseLog(gadget.base_log as usize),
-            DecompositionLevelCount(gadget.levels as usize),
-        )
-        .unwrap();
-        let mut sums = [vec![0; self.n], vec![0; self.n]];
-        for (component, polynomial) in acc.iter().enumerate() {
-            let turned = rotated(polynomial, exponent);
-            let difference: Vec<u64> = turned.iter().zip(polynomial).map(|(&x, &y)| sub(x, y)).collect();
-            for digit in 0..gadget.levels as usize {
-                let value = |&x: &u64| {
-                    let d = decomposer.digit(x, digit + 1);
-                    if d < 0 { MODULUS - d.unsigned_abs() } else { d as u64 }
-                };
-                let mut spectrum: Vec<u64> = difference.iter().map(value).collect();
-                forward(&mut spectrum);
-                for (sum, factors) in sums.iter_mut().zip(self.columns(selector, component, digit)) {
-                    for ((sum, &x), &factor) in sum.iter_mut().zip(&spectrum).zip(factors) {
-                        *sum = add(*sum, mul(x, factor));
-                    }
-                }
-            }
-        }
-        for (polynomial, mut sum) in acc.iter_mut().zip(sums) {
-            inverse_unnormalised(&mut sum);
-            polynomial.iter_mut().zip(&sum).for_each(|(x, &y)| *x = add(*x, y));
-        }
-    }
-
     fn switch(&self, big: &[u64]) -> Vec<u32> {
         self.switch.switch(&LweCiphertext::from_elements(big.to_vec())).unwrap().elements().to_vec()
     }
-}
-
-/// X^exponent times a polynomial, from the definition.
-fn rotated(polynomial: &[u64], exponent: usize) -> Vec<u64> {
-    let n = polynomial.len();
-    let mut out = vec![0; n];
-    for (i, &x) in polynomial.iter().enumerate() {
-        let place = (i + exponent) % (2 * n);
-        out[place % n] = if place < n { x } else { neg(x) };
-    }
-    out
 }
 
 /// An engine with keys in its first slots, and places for the objects of jobs.

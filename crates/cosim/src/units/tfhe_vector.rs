@@ -1,5 +1,7 @@
 //! `tfhe_vector`: an LWE sample of 32-bit elements, its additions, products with integers and key switches.
 
+pub use ciphermill_arch::tfhe_engine::micro::WordOp;
+
 use crate::model::{Configuration, Model, Port};
 
 /// The sample of a program.
@@ -9,19 +11,6 @@ pub struct TfheVector {
     ports: Ports,
     /// n + 1.
     elements: usize,
-}
-
-/// What becomes of the words of a sample that is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WordOp {
-    /// They replace the sample.
-    Load,
-    /// They are added to it.
-    Add,
-    /// They are subtracted from it.
-    Subtract,
-    /// They become the multiplicand.
-    Multiplicand,
 }
 
 #[derive(Debug)]
