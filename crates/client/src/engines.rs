@@ -286,7 +286,8 @@ mod tests {
         };
         let refused = engines.bootstrap().expect_err("it has none");
         assert!(matches!(&refused, ClientError::EngineLacks { engine: "cpu", .. }));
-        assert_eq!(refused.to_string(), "engine cpu does not implement bootstraps; use cpu");
+        let known = if cfg!(feature = "rtl") { "cpu or rtl" } else { "cpu" };
+        assert_eq!(refused.to_string(), format!("engine cpu does not implement bootstraps; use {known}"));
         assert!(engines.hmvp().is_err() && engines.mod_exp().is_err());
         assert!(matches!(engines.device(Security::AcceptInsecure), Err(ClientError::EngineLacks { .. })));
     }
