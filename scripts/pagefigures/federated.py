@@ -175,7 +175,7 @@ def missed_aims(bench: Record) -> str:
             sys.exit(
                 f"figures: {RECORD} and the page disagree on the aims of {found['case']}; add its aim to shortfalls"
             )
-        missed += [f"`{found['case'].removesuffix('/' + FLOOR)}` takes {text}." for text in texts]
+        missed += [f"`{found['case'].removesuffix('/' + FLOOR)}` {text}." for text in texts]
     return f"Aims missed in this run: {len(missed) or 'none'}. {' '.join(missed)}".rstrip()
 
 
@@ -183,12 +183,14 @@ def shortfalls(found: Record) -> list[str]:
     """The aims of a row that it misses, each with its value."""
     asked, texts = found["asked"] or {}, []
     if found["median_ns"] > asked.get("median_ns", math.inf):
-        texts.append(f"{duration(found['median_ns'])}; the aim is at most {duration(asked['median_ns'])}")
+        texts.append(f"takes {duration(found['median_ns'])}; the aim is at most {duration(asked['median_ns'])}")
     if "median_ratio" in asked and ratio(found) < asked["median_ratio"]:
         peer = "NumPy" if found["case"].endswith(FLOOR) else found["peer"]
-        texts.append(
-            f"{digits(1 / ratio(found))} × the time of {peer}; the aim is at most {1 / asked['median_ratio']:g} ×"
-        )
+        wanted = asked["median_ratio"]
+        if wanted < 1:
+            texts.append(f"takes {digits(1 / ratio(found))} × the time of {peer}; the aim is at most {1 / wanted:g} ×")
+        else:
+            texts.append(f"is {digits(ratio(found))} × as fast as {peer}; the aim is at least {wanted:,g} ×")
     return texts
 
 
