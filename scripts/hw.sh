@@ -26,6 +26,7 @@ check() { # check NAME COMMAND…: a failing one does not hide those after it
 check lint $python hw/flow/lint.py
 check registers $python hw/flow/registers.py --check
 check "ports are described" $python hw/flow/ports.py --check
+check "core files of engines" $python hw/flow/cores.py --check
 check "the flow's own tests" $python -m unittest discover --quiet hw/flow/tests
 case $CIPHERMILL_HW in
     quick) check proofs $python hw/flow/prove.py ;;
