@@ -251,6 +251,13 @@ pub enum RunError {
         #[source]
         source: HandlerError,
     },
+    /// An engine that runs programs whole failed in one.
+    #[error("the program as a whole: {source}")]
+    Whole {
+        /// Why.
+        #[source]
+        source: HandlerError,
+    },
     /// The key could not be brought into the form for computing.
     #[error("key {key}: {source}")]
     Key {

@@ -296,6 +296,24 @@ pub trait ObjectHandler: Send + Sync + fmt::Debug {
         Err((0, HandlerError::Unsupported { handler: self.name(), opcode }))
     }
 
+    /// Whether the handler's engine may run this program as one job. Its instructions are the device's own and others, and
+    /// the device has not looked whether the others are all of this handler.
+    fn runs_program(&self, instructions: &[Instruction]) -> bool {
+        let _ = instructions;
+        false
+    }
+
+    /// Runs a program that [`runs_program`](Self::runs_program) named, with all its instructions under one key. `result` is empty and takes
+    /// the content that the program returns. False, with `result` empty, if the engine does not run it after all; the device then does
+    /// its instructions one after another.
+    ///
+    /// # Errors
+    /// [`HandlerError::Operand`] for content that cannot be computed on, [`HandlerError::Engine`] if the engine fails.
+    fn execute_program(&self, program: &WholeProgram<'_>, result: &mut Vec<u8>) -> Result<bool, HandlerError> {
+        let _ = (program, result);
+        Ok(false)
+    }
+
     /// Computes one instruction that is not Return, Move, Push or Pop; those are the device's own. `result` is empty and
     /// takes the new content of the register it writes.
     ///
@@ -322,6 +340,21 @@ pub struct Job<'a> {
     /// The facts of the result, as [`ObjectHandler::effect`] gave them. The handler writes them into the result where its
     /// format states them.
     pub facts: &'a Facts,
+}
+
+/// A program with the values that it reads and its key.
+#[derive(Clone, Copy)]
+pub struct WholeProgram<'a> {
+    /// All instructions.
+    pub instructions: &'a [Instruction],
+    /// The contents of the registers that it reads before it writes them.
+    pub operands: &'a [(VrId, &'a [u8])],
+    /// Its key.
+    pub key: &'a dyn KeyContext,
+    /// The shape of the key, as in [`Job::shape`].
+    pub shape: Option<&'a dyn KeyShape>,
+    /// The facts of its result, as in [`Job::facts`].
+    pub facts: Option<&'a Facts>,
 }
 
 /// An object or instruction that a handler refused.

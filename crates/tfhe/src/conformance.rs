@@ -28,7 +28,9 @@ use crate::ciphertext::{Ciphertext, KeyTag, LweElements, TestVector};
 use crate::client::{ClientKey, KeySeeds};
 use crate::dimension::{Decomposition, LweDimension};
 use crate::encoding::Encoding;
-use crate::engine::{BootstrapJob, Job, KeyPart, KeyPartError, KeyPartId, PreparedKey, TfheEngine};
+use crate::engine::{
+    BootstrapJob, Job, KeyPart, KeyPartError, KeyPartId, Output, PreparedKey, ProgramJob, Step, TfheEngine,
+};
 use crate::error::TfheError;
 use crate::lwe::LweCiphertext;
 use crate::modulus_switch::ModulusSwitch;
@@ -213,6 +215,12 @@ impl Case {
         vec![KeyPart::bootstrap(&self.parts[0]), KeyPart::keyswitch(&self.parts[1])]
     }
 
+    /// The first input under this key, and a table for it.
+    pub fn job(&self, order: KeyOrder) -> Option<(&Ciphertext, &TestVector)> {
+        let (_, input) = self.inputs.iter().find(|(_, input)| input.choice() == order)?;
+        Some((input, &self.tables[0]))
+    }
+
     /// The keys that produced the case.
     pub fn client(&self) -> &ClientKey {
         &self.client
@@ -263,6 +271,67 @@ impl Case {
             self.require(error <= bound, || format!("phase error {error:e} above the bound {bound:e}"))?;
         }
         Ok(outputs)
+    }
+
+    /// Runs a program with every kind of step on the first two inputs that are under one key, as one job. Its output must
+    /// have the bits that the same steps have one after another on the same prepared key. An engine that runs no programs
+    /// must refuse it by type.
+    ///
+    /// # Errors
+    /// If the engine fails, or the bits differ.
+    pub fn check_program(&self, engine: &dyn TfheEngine, key: &dyn PreparedKey) -> Result<(), ConformanceError> {
+        let Some((x, y)) = self.inputs.iter().enumerate().find_map(|(at, (_, x))| {
+            let (_, y) = self.inputs[at + 1..].iter().find(|(_, y)| y.choice() == x.choice())?;
+            Some((x, y))
+        }) else {
+            return Err(self.wrong("no two inputs are under one key".to_owned()));
+        };
+        let steps = [
+            Step::Push(0),
+            Step::Scale(0, -3),
+            Step::Bootstrap(200, 0),
+            Step::Move(2, 1),
+            Step::Push(2),
+            Step::Add(2, 0),
+            Step::Bootstrap(201, 2),
+            Step::Pop(0),
+            Step::Sub(2, 0),
+            Step::Pop(1),
+            Step::Add(2, 1),
+            Step::Return(2),
+            Step::Pop(2),
+        ];
+        let [first, second] = &self.tables;
+        let program =
+            ProgramJob { steps: &steps, ciphertexts: &[(0, x), (1, y)], test_vectors: &[(200, first), (201, second)] };
+        if !engine.runs_programs() {
+            let refused = key.run(&[program.into()]);
+            let by_type = matches!(&refused, Err(TfheError::UnsupportedJob { job: "program", .. }));
+            return self.require(by_type && !key.runs_program(&program), || {
+                format!("the engine runs no programs, and answered one with {refused:?}")
+            });
+        }
+        self.require(key.runs_program(&program), || "the engine refuses a program of 13 steps".to_owned())?;
+        let mut outputs = key.run(&[program.into()])?;
+        let output = outputs.pop().and_then(Output::into_ciphertext).filter(|_| outputs.is_empty());
+        let Some(output) = output else { return Err(self.wrong("a program returned no ciphertext".to_owned())) };
+        let expected = program.by_steps(key)?;
+        self.require(same_bits(&output, &expected), || "the bits differ from those of single steps".to_owned())?;
+        // What cannot be done is refused with an error, and nothing is computed instead.
+        for (steps, what) in [
+            (&[Step::Add(0, 9), Step::Return(0)][..], "a step on an empty place"),
+            (&[Step::Pop(0), Step::Return(0)], "a step on an empty stack"),
+            (&[Step::Bootstrap(0, 1), Step::Return(1)], "a ciphertext as test vector"),
+            (&[Step::Add(0, 1)], "a program without return"),
+            (&[], "an empty program"),
+        ] {
+            let accepted = key.run(&[ProgramJob { steps, ..program }.into()]).is_ok();
+            self.require(!accepted, || format!("{what} was accepted"))?;
+        }
+        let again = key.run(&[program.into()])?.pop().and_then(Output::into_ciphertext);
+        self.require(again.is_some_and(|again| same_bits(&again, &expected)), || {
+            "a program after refused ones has other bits".to_owned()
+        })
     }
 
     /// Compares the outputs of two engines.
@@ -379,8 +448,10 @@ impl Suite {
         agreement: impl Fn(TorusWidth) -> Agreement,
     ) -> Result<(), ConformanceError> {
         for (case, reference) in &self.cases {
-            let outputs = case.outputs(&*case.prepare(engine)?)?;
+            let key = case.prepare(engine)?;
+            let outputs = case.outputs(&*key)?;
             case.compare(&outputs, reference, agreement(case.client.parameters.torus))?;
+            case.check_program(engine, &*key)?;
         }
         check_refusals(engine)?;
         if !engine.computes_words() {

@@ -159,6 +159,14 @@ pub enum TfheError {
         /// The job's name.
         job: &'static str,
     },
+    /// A program has a step that cannot be done.
+    #[error("step {step} of the program: {what}; use a program that the verifier accepts")]
+    Program {
+        /// The step, from 0.
+        step: usize,
+        /// Why.
+        what: String,
+    },
     /// An engine failed.
     #[error("the engine failed: {what}")]
     Engine {

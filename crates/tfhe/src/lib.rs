@@ -84,8 +84,8 @@ pub use ciphertext::{Ciphertext, KeyTag, TestVector, TestVectorElements};
 pub use client::{ClientKey, KeySeeds};
 pub use encoding::{Encoding, EncodingError};
 pub use engine::{
-    BootstrapJob, CpuEngine, Job, KeyPart, KeyPartError, KeyPartId, LookUpJob, Output, PreparedKey, SelectJob,
-    SelectorFile, Selectors, SplitJob, TfheEngine,
+    BootstrapJob, CpuEngine, Job, KeyPart, KeyPartError, KeyPartId, LookUpJob, Output, PreparedKey, ProgramJob,
+    SelectJob, SelectorFile, Selectors, SplitJob, Step, TfheEngine,
 };
 pub use error::TfheError;
 pub use modulus_switch::ModulusSwitch;

@@ -10,6 +10,7 @@ mod knowledge;
 mod operands;
 mod reach;
 mod value;
+mod whole;
 
 use super::{
     CheckedOutput, CheckedProgram, Inner, Space,
@@ -182,7 +183,11 @@ fn execute(
         let value = run.new_value(bytes)?;
         run.registers.insert(trigger, value);
     }
-    let outcome = run.steps(program, &assessment);
+    let outcome = match run.whole(program, &assessment) {
+        Ok(Some(result)) => Ok(result),
+        Ok(None) => run.steps(program, &assessment),
+        Err(cause) => Err(cause),
+    };
     run.inner.metrics.add_instructions(&run.times);
     let result = outcome?;
     let handler = run.handler(trigger)?;

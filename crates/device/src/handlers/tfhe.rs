@@ -4,6 +4,7 @@
 //! key-switching key (data id 2), of one key set; words need the conversion key (data id 3) as well. Ciphertexts under the small and the big key are both accepted; an
 //! instruction computes on operands of one kind.
 
+mod program;
 mod transfer;
 mod words;
 
@@ -30,7 +31,7 @@ pub use words::{
 use super::{ContentError, downcast, invalid, loaded, operand_error, read_whole};
 use crate::handler::{
     DEFAULT_LOG2_P_FAIL, HandlerError, Job, KeyContext, KeyPart, KeyShape, ObjectHandler, Premises, Residency, Role,
-    Trigger, TypeDescriptor,
+    Trigger, TypeDescriptor, WholeProgram,
 };
 
 /// A test vector: the function that a programmable bootstrap evaluates.
@@ -577,6 +578,14 @@ impl ObjectHandler for TfheHandler {
         result: &mut Vec<u8>,
     ) -> Result<(), (usize, HandlerError)> {
         words::execute_on_state(jobs, state, result)
+    }
+
+    fn runs_program(&self, instructions: &[Instruction]) -> bool {
+        self.engine.runs_programs() && program::has_steps(instructions)
+    }
+
+    fn execute_program(&self, program: &WholeProgram<'_>, result: &mut Vec<u8>) -> Result<bool, HandlerError> {
+        program::execute(program, result)
     }
 
     fn execute(&self, job: &Job<'_>, result: &mut Vec<u8>) -> Result<(), HandlerError> {

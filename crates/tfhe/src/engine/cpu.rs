@@ -139,6 +139,10 @@ impl PreparedKey for ServerKey {
             Job::Select(_) => selected.next().map(Output::Selectors).ok_or_else(|| none(job.name())),
             Job::Split(_) => split.next().map(Output::Word).ok_or_else(|| none(job.name())),
             Job::LookUp(LookUpJob { file, table }) => self.look_up(file, table).map(Output::Word),
+            // The CPU gains nothing from a whole program; its steps are single jobs.
+            Job::Program(_) => {
+                Err(TfheError::UnsupportedJob { engine: format!("cpu-{}", self.backend()), job: job.name() })
+            }
         };
         jobs.iter().map(run).collect()
     }

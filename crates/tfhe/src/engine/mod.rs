@@ -15,6 +15,7 @@
 
 mod cpu;
 mod parts;
+mod program;
 mod selectors;
 
 use std::fmt::Debug;
@@ -30,6 +31,7 @@ use crate::progress::Progress;
 use crate::word::{Table, Word};
 pub use cpu::CpuEngine;
 pub use parts::{KeyPart, KeyPartError, KeyPartId};
+pub use program::{Place, ProgramJob, Step};
 pub use selectors::{DigitSelectors, SelectorFile, Selectors};
 
 /// An engine that computes on TFHE ciphertexts: the CPU, a cycle model, RTL or a GPU.
@@ -69,6 +71,21 @@ pub trait TfheEngine: Send + Sync + Debug {
     /// conversion key.
     fn computes_words(&self) -> bool {
         false
+    }
+
+    /// Whether its keys run [`Job::Program`]. A device gives such an engine whole programs, and the steps of programs to
+    /// others.
+    fn runs_programs(&self) -> bool {
+        false
+    }
+
+    /// Whether the engine computes with keys of this set.
+    ///
+    /// # Errors
+    /// [`TfheError::Engine`], which names the bound. [`prepare`](Self::prepare) fails in the same way.
+    fn check(&self, parameters: &ParameterSet) -> Result<(), TfheError> {
+        let _ = parameters;
+        Ok(())
     }
 
     /// The most memory that [`prepare`](Self::prepare) takes at any moment for a key of this set, in bytes. It includes the
@@ -117,6 +134,12 @@ pub trait PreparedKey: Send + Sync + Debug {
     /// # Errors
     /// The first failure; no output is returned then. [`TfheError::UnsupportedJob`] for a job that the engine lacks.
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError>;
+
+    /// Whether the key runs this program as one job. An engine may lack room for it, or compute with other ciphertexts.
+    fn runs_program(&self, program: &ProgramJob<'_>) -> bool {
+        let _ = program;
+        false
+    }
 
     /// The costs of the jobs since the last call, in the order in which they ran. An engine that counts no cycles has
     /// none.
@@ -171,6 +194,8 @@ pub enum Job<'a> {
     LookUp(LookUpJob<'a>),
     /// The bits of an integer; its output is an [`Output::Word`].
     Split(SplitJob<'a>),
+    /// A whole program; its output is an [`Output::Ciphertext`].
+    Program(ProgramJob<'a>),
 }
 
 impl Job<'_> {
@@ -182,6 +207,7 @@ impl Job<'_> {
             Job::Select(_) => "select",
             Job::LookUp(_) => "look-up",
             Job::Split(_) => "split",
+            Job::Program(_) => "program",
         }
     }
 }
@@ -282,6 +308,12 @@ impl<'a> From<LookUpJob<'a>> for Job<'a> {
 impl<'a> From<SplitJob<'a>> for Job<'a> {
     fn from(job: SplitJob<'a>) -> Self {
         Job::Split(job)
+    }
+}
+
+impl<'a> From<ProgramJob<'a>> for Job<'a> {
+    fn from(job: ProgramJob<'a>) -> Self {
+        Job::Program(job)
     }
 }
 

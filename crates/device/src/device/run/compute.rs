@@ -27,7 +27,7 @@ struct Gathered<'p> {
 }
 
 /// The register whose handler carries the instruction out.
-fn target(instruction: &Instruction) -> VrId {
+pub(super) fn target(instruction: &Instruction) -> VrId {
     let own = instruction.registers().next();
     instruction.writes().or(own).unwrap_or(crate::program_register(instruction.key_id()))
 }
