@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | [`mod@array`] | the RVFHE array of cores, cycle by cycle, with all values |
 //! | [`paillier_engine`] | the Paillier engine of `hw/rtl`, cycle by cycle, without values |
-//! | [`tfhe_engine`] | the TFHE engine of `hw/rtl`: its microprogram |
+//! | [`tfhe_engine`] | the TFHE engine of `hw/rtl`: its microprogram and the cost of its jobs |
+//! | `engines` (feature) | engines of the kernel seams with the costs of these two |
 //! | [`pipeline`] | the macro-pipeline of the CHAM accelerator |
 //! | [`scalar`] | the scalar Rocket core that the array is compared with |
 //! | [`report`] | runs, ablations, sweeps, rooflines and energy of the array and the scalar core |
@@ -14,6 +15,8 @@
 
 pub mod array;
 mod description;
+#[cfg(feature = "engines")]
+pub mod engines;
 pub mod paillier_engine;
 pub mod pipeline;
 pub mod record;

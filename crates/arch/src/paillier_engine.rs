@@ -301,15 +301,37 @@ impl Arbiter {
     }
 }
 
-/// The cycles in which the engine has a job, as its register CYCLES counts them, for jobs that reach an idle engine
-/// together.
+/// The cost of jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PaillierCost {
+    /// Cycles in which the engine has a job, as its register CYCLES counts them.
+    pub cycles: u64,
+    /// Cycles in which the engine waits for memory.
+    pub stalls: u64,
+    /// Bytes that the port of the ring reads and writes.
+    pub ring: [u64; 2],
+    /// Bytes that the data port reads and writes.
+    pub data: [u64; 2],
+}
+
+/// The cost of jobs that reach an idle engine together.
 ///
 /// `start` is the number of clock edges from the end of the reset to the write of TAIL: the turns of the places follow
 /// the clock and not the jobs. `slot` is the descriptor of the first job in the ring; `key` are the bits of the n of the
 /// key that is loaded before the jobs. The operands of job i are numbers 3·i to 3·i + 2 of a memory that is aligned to
 /// bursts, and each key is aligned likewise.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::paillier_engine::{PaillierJob, PaillierSize, cost};
+///
+/// let size = PaillierSize { bits: 1024, data_width: 128, places: 6 };
+/// let product = cost(size, &[PaillierJob::Multiply], 0, 512);
+/// // Two factors of 1024 bits, and their product.
+/// assert_eq!(product.data, [256, 128]);
+/// ```
 #[must_use]
-pub fn cycles(size: PaillierSize, jobs: &[PaillierJob], start: u64, key: u64) -> u64 {
+pub fn cost(size: PaillierSize, jobs: &[PaillierJob], start: u64, key: u64) -> PaillierCost {
     Simulation::new(size, jobs, start, key).run()
 }
 
@@ -344,6 +366,7 @@ struct Simulation<'a> {
     out: u64,
     read_valid: bool,
     write: Writer,
+    cost: PaillierCost,
 }
 
 impl<'a> Simulation<'a> {
@@ -379,17 +402,30 @@ impl<'a> Simulation<'a> {
             out: 0,
             read_valid: false,
             write: Writer::new(BURST),
+            cost: PaillierCost::default(),
         }
     }
 
-    fn run(mut self) -> u64 {
-        let mut cycles = 0;
+    fn run(mut self) -> PaillierCost {
         while self.retired < self.jobs.len() {
             // A job is in progress from the cycle after its fetch begins.
-            cycles += u64::from(self.next > self.retired || self.fetch != Fetch::Idle);
+            self.cost.cycles += u64::from(self.next > self.retired || self.fetch != Fetch::Idle);
+            self.cost.stalls += u64::from(self.stalls());
             self.clock();
         }
-        cycles
+        self.cost
+    }
+
+    /// Whether the engine waits in this cycle: for words, for room, or for the memory's answer.
+    fn stalls(&self) -> bool {
+        self.load == Load::Words && self.read.word().is_none()
+            || self.store == Store::Words && !self.write.word_ready()
+            || self.store == Store::Wait && !self.write.idle()
+    }
+
+    /// Bytes of a run of words.
+    fn bytes(&self, run: Option<(u64, u64)>) -> u64 {
+        run.map_or(0, |(_, words)| words * self.size.data_width / 8)
     }
 
     fn clock(&mut self) {
@@ -442,6 +478,7 @@ impl<'a> Simulation<'a> {
             }
             same => same,
         };
+        self.cost.ring[0] += self.bytes(run);
         self.ring_read.clock(run, true);
     }
 
@@ -466,6 +503,7 @@ impl<'a> Simulation<'a> {
             }
             same => same,
         };
+        self.cost.ring[1] += self.bytes(run);
         self.ring_write.clock(run, word);
     }
 
@@ -534,6 +572,7 @@ impl<'a> Simulation<'a> {
             Load::End if ended => Load::Idle,
             same => same,
         };
+        self.cost.data[0] += self.bytes(run);
         self.read.clock(run, takes);
     }
 
@@ -561,6 +600,7 @@ impl<'a> Simulation<'a> {
             same => same,
         };
         self.read_valid = reads;
+        self.cost.data[1] += self.bytes(run);
         self.write.clock(run, word);
     }
 

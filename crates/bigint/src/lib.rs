@@ -51,8 +51,8 @@ mod work;
 
 pub use batch::IntegerBatch;
 pub use engine::{
-    BaseHandle, CpuEngine, EngineError, EngineModulus, Job, ModExpEngine, Output, PreparedBase, PreparedModulus,
-    SecretJob, SecretPolicy, TrustError, TrustedEngine, TrustedModulus,
+    BaseHandle, Coprocessor, CoprocessorEngine, CpuEngine, EngineError, EngineModulus, Job, ModExpEngine, Operation,
+    Output, PreparedBase, PreparedModulus, SecretJob, SecretPolicy, TrustError, TrustedEngine, TrustedModulus,
 };
 pub use error::BigIntError;
 pub use exponent::Exponents;

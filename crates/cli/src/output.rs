@@ -63,6 +63,17 @@ impl Progress {
         Self(bar)
     }
 
+    /// A bar for simulated cycles, with their number per second and the time left. It shows what is left only once
+    /// [`set`](Self::set) gets all cycles.
+    pub(crate) fn cycles(what: &'static str) -> Self {
+        let bar = ProgressBar::new(0).with_message(what);
+        let template = "{msg} {wide_bar} {human_pos} of {human_len} cycles, {per_sec:>9}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
     /// A spinner for work of unknown length.
     pub(crate) fn spinner(what: &'static str) -> Self {
         let bar = ProgressBar::new_spinner().with_message(what);

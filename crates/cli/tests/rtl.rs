@@ -20,7 +20,7 @@ fn run(bench: &Bench, line: &str) -> Ran {
 #[test]
 fn without_the_feature_the_engine_is_unknown() {
     run(&Bench::new(), "paillier encrypt --public-key p.pub --value 1 --engine rtl --out x.ct")
-        .usage(&["rtl", "possible values: cpu"]);
+        .usage(&["rtl", "possible values: cpu, model"]);
 }
 
 #[cfg(feature = "rtl")]
@@ -32,13 +32,13 @@ mod with_the_feature {
 
     /// A directory with a pair of keys of 512 bits; `None` if this build was asked for other hardware units only.
     fn party(test: &str) -> Option<Bench> {
-        let unit = |name: &str| name == "mod_exp" || name.starts_with("mod_exp/b1024");
+        let unit = |name: &str| name == "paillier_engine" || name.starts_with("paillier_engine/b1024");
         let built = match option_env!("CIPHERMILL_HW") {
             None | Some("" | "quick" | "all") => true,
             Some(names) => names.split(',').any(unit),
         };
         if !built {
-            not_run(Need::Rtl, format_args!("{test}: CIPHERMILL_HW leaves out mod_exp of 1024 bits"));
+            not_run(Need::Rtl, format_args!("{test}: CIPHERMILL_HW leaves out paillier_engine of 1024 bits"));
             return None;
         }
         let bench = Bench::new();
@@ -107,7 +107,7 @@ mod with_the_feature {
         let before = bench.names();
         let out = "--value 1 --engine rtl --out n.ct";
         let encrypt = |options: &str| run(&bench, &format!("paillier encrypt {options} {out}"));
-        // n² has about 1280 bits, the unit 1024.
+        // n² has about 1280 bits, the engine 1024.
         encrypt("--public-key long.pub --insecure-params").failed(&["rtl", "1024"]);
         // Without the opt-in neither the key nor the engine is accepted.
         encrypt("--public-key p.pub").failed(&["p.pub", "512", "--insecure-params"]);
@@ -146,13 +146,13 @@ mod with_the_feature {
         run(&bench, "bench modexp --bits 1025 --engine rtl").failed(&["1025", "1024"]);
         assert_eq!(bench.names(), before);
         let record = run(&bench, "bench modexp --bits 512 --samples 1 --engine rtl --json").json();
-        assert_eq!((&record["correct"], &record["path"]), (&true.into(), &"rtl".into()), "{record}");
+        assert_eq!((&record["correct"], &record["path"]), (&true.into(), &"rtl-paillier".into()), "{record}");
         assert_eq!(
             (&record["kind"], &record["constant_time"]),
             (&"simulated".into(), &"not claimed".into()),
             "{record}"
         );
-        assert_eq!(record["case"], "modexp/512/rtl");
+        assert_eq!(record["case"], "modexp/512/rtl-paillier");
     }
 
     /// A store with keys of Paillier and of TFHE's toy set, and a program for each.

@@ -7,7 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use ciphermill_bigint::ModExpEngine;
+use ciphermill_arch::engines::{ModelPaillier, ModelTfhe};
+use ciphermill_bigint::{CoprocessorEngine, ModExpEngine};
 use ciphermill_device::handlers;
 use ciphermill_hmvp::HmvpEngine;
 use ciphermill_tfhe::{Backend, TfheEngine};
@@ -22,7 +23,7 @@ use crate::security::Security;
 ///
 /// assert_eq!("cpu".parse(), Ok(EngineName::Cpu));
 /// let unknown = "abacus".parse::<EngineName>().unwrap_err().to_string();
-/// assert!(unknown.starts_with("`abacus` is not an engine of this build; use cpu"));
+/// assert!(unknown.starts_with("`abacus` is not an engine of this build; use cpu or model"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -30,8 +31,10 @@ pub enum EngineName {
     /// The kernels of this CPU.
     #[default]
     Cpu,
-    /// Co-simulated hardware: `tfhe_engine` for sets with N = 16384 and k = 1, and `mod_exp` for moduli of up to 1024
-    /// bits. A device on it does not compute with BFV.
+    /// Cycle models of `tfhe_engine` and `paillier_engine`, with the values of the CPU. It has the seams of `rtl`.
+    Model,
+    /// Co-simulated hardware: `tfhe_engine` for sets with N = 16384 and k = 1, and `paillier_engine` for moduli of up to
+    /// 1024 bits. A device on it does not compute with BFV.
     #[cfg(feature = "rtl")]
     Rtl,
 }
@@ -40,6 +43,7 @@ impl EngineName {
     /// The engines of this build.
     pub const ALL: &[Self] = &[
         Self::Cpu,
+        Self::Model,
         #[cfg(feature = "rtl")]
         Self::Rtl,
     ];
@@ -49,6 +53,7 @@ impl EngineName {
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
+            Self::Model => "model",
             #[cfg(feature = "rtl")]
             Self::Rtl => "rtl",
         }
@@ -59,6 +64,9 @@ impl EngineName {
     pub fn about(self) -> &'static str {
         match self {
             Self::Cpu => "The kernels of this CPU",
+            Self::Model => {
+                "Cycle models of the hardware, with the values of the CPU: TFHE, Paillier with insecure keys of 512 bits"
+            }
             #[cfg(feature = "rtl")]
             Self::Rtl => "Co-simulated hardware: TFHE with N = 16384, Paillier with insecure keys of 512 bits",
         }
@@ -87,6 +95,7 @@ impl EngineName {
     pub fn is_insecure(self) -> bool {
         match self {
             Self::Cpu => false,
+            Self::Model => true,
             #[cfg(feature = "rtl")]
             Self::Rtl => true,
         }
@@ -135,6 +144,9 @@ impl Seam {
     }
 }
 
+/// Receives the cycles of a simulated job so far, and all its cycles with a memory that never waits, if they are known.
+pub type CycleWatch = Arc<dyn Fn(u64, Option<u64>) + Send + Sync>;
+
 /// The implementations of one engine, one per kernel seam.
 ///
 /// ```
@@ -165,17 +177,23 @@ impl Engines {
     /// ```
     #[must_use]
     pub fn new(name: EngineName, backend: Backend) -> Self {
+        Self::with_watch(name, backend, None)
+    }
+
+    /// The same; `watch` receives the progress of simulated jobs of TFHE.
+    #[must_use]
+    pub fn with_watch(name: EngineName, backend: Backend, watch: Option<CycleWatch>) -> Self {
         let kernels = match name {
             EngineName::Cpu => handlers::Engines::cpu(backend),
-            #[cfg(feature = "rtl")]
-            EngineName::Rtl => {
-                let mod_exp = ciphermill_cosim::engines::RtlModExp::of_bits(1024);
-                let mod_exp = mod_exp.map(|engine| Arc::new(engine) as Arc<dyn ModExpEngine>);
-                let bootstrap = ciphermill_cosim::engines::RtlTfhe::of_size(1 << 14);
-                let bootstrap = bootstrap.map(|engine| Arc::new(engine) as Arc<dyn TfheEngine>);
-                handlers::Engines { name: name.name(), bootstrap, hmvp: None, mod_exp }
+            EngineName::Model => {
+                let mod_exp: Arc<dyn ModExpEngine> = Arc::new(CoprocessorEngine::new(ModelPaillier::default()));
+                let bootstrap: Arc<dyn TfheEngine> = Arc::new(ModelTfhe::new());
+                handlers::Engines { name: name.name(), bootstrap: Some(bootstrap), hmvp: None, mod_exp: Some(mod_exp) }
             }
+            #[cfg(feature = "rtl")]
+            EngineName::Rtl => rtl(name.name(), watch.clone()),
         };
+        drop(watch);
         Self { name, kernels }
     }
 
@@ -274,6 +292,20 @@ impl Engines {
     }
 }
 
+/// The engines of the hardware that was built.
+#[cfg(feature = "rtl")]
+fn rtl(name: &'static str, watch: Option<CycleWatch>) -> handlers::Engines {
+    use ciphermill_cosim::engines::{RtlPaillier, RtlTfhe, Simulated};
+    let mod_exp = RtlPaillier::of_bits(1024);
+    let mod_exp = mod_exp.map(|hardware| Arc::new(CoprocessorEngine::new(hardware)) as Arc<dyn ModExpEngine>);
+    let bootstrap = RtlTfhe::of_size(1 << 14).map(|engine| match watch {
+        Some(watch) => engine.with_watch(Arc::new(move |Simulated { cycles, expected }| watch(cycles, expected))),
+        None => engine,
+    });
+    let bootstrap = bootstrap.map(|engine| Arc::new(engine) as Arc<dyn TfheEngine>);
+    handlers::Engines { name, bootstrap, hmvp: None, mod_exp }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,7 +318,7 @@ mod tests {
         };
         let refused = engines.bootstrap().expect_err("it has none");
         assert!(matches!(&refused, ClientError::EngineLacks { engine: "cpu", .. }));
-        let known = if cfg!(feature = "rtl") { "cpu or rtl" } else { "cpu" };
+        let known = if cfg!(feature = "rtl") { "cpu or model or rtl" } else { "cpu or model" };
         assert_eq!(refused.to_string(), format!("engine cpu does not implement bootstraps; use {known}"));
         assert!(engines.hmvp().is_err() && engines.mod_exp().is_err());
         assert!(matches!(engines.device(Security::AcceptInsecure), Err(ClientError::EngineLacks { .. })));

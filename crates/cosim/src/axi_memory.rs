@@ -68,6 +68,12 @@ impl AxiMemory {
         self.base
     }
 
+    /// The address behind the last byte.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.base + self.bytes.len() as u64
+    }
+
     /// The bytes from an address on.
     ///
     /// # Panics
@@ -342,6 +348,13 @@ impl AxiPort {
     #[must_use]
     pub fn words(&self) -> (u64, u64) {
         (self.words[0], self.words[1])
+    }
+
+    /// Bytes that were read and written so far.
+    #[must_use]
+    pub fn traffic(&self) -> (u64, u64) {
+        let bytes = self.bytes as u64;
+        (self.words[0] * bytes, self.words[1] * bytes)
     }
 
     fn draw(&mut self) -> u64 {

@@ -1,12 +1,12 @@
-//! The device's Paillier handler on the co-simulated exponentiation gives the bits of the CPU engine.
+//! The device's Paillier handler on the co-simulated Paillier engine gives the bits of the CPU engine.
 
 #[allow(dead_code, reason = "these tests draw no random frames")]
 mod support;
 
 use std::sync::Arc;
 
-use ciphermill_bigint::{CpuEngine, ModExpEngine};
-use ciphermill_cosim::engines::RtlModExp;
+use ciphermill_bigint::{CoprocessorEngine, CpuEngine, ModExpEngine};
+use ciphermill_cosim::engines::RtlPaillier;
 use ciphermill_device::handlers::{self, paillier::PaillierHandler};
 use ciphermill_device::{Device, DeviceConfig, DeviceError, ReadMode, Space, SpaceId, WriteMode, WriteOptions};
 use ciphermill_paillier::{
@@ -68,8 +68,8 @@ fn put(space: &Space, id: &str, bytes: &[u8]) -> Result<(), DeviceError> {
 
 #[test]
 fn every_instruction_gives_the_bits_of_the_cpu() {
-    let Some(configuration) = support::with("mod_exp", "Bits", 1024) else { return };
-    let engine = RtlModExp::new(configuration);
+    let Some(configuration) = support::with("paillier_engine", "Bits", 1024) else { return };
+    let engine = CoprocessorEngine::new(RtlPaillier::new(configuration));
     let mut party = Party::new(512);
     let spaces = [party.space(Arc::new(engine.clone())), party.space(Arc::new(CpuEngine::current()))];
     let objects = [
@@ -88,9 +88,9 @@ fn every_instruction_gives_the_bits_of_the_cpu() {
         ("pscale 17:3:1, 18:3:1\nreturn 18:3:1", vec![35, 18]),
         ("pmatvec 17:3:2, 18:3:1\nreturn 18:3:1", vec![13, -9, 43]),
     ] {
-        let before = engine.cycles();
+        let before = engine.coprocessor().cycles();
         let [ours, cpu] = spaces.each_ref().map(|space| space.run(&program(text)).expect("a result"));
-        assert!(engine.cycles() > before, "{text}: the unit computed");
+        assert!(engine.coprocessor().cycles() > before, "{text}: the engine computed");
         assert_eq!(ours, cpu, "{text}");
         assert_eq!(party.decrypt(&ours), expected, "{text}");
     }
@@ -107,12 +107,12 @@ fn every_instruction_gives_the_bits_of_the_cpu() {
     assert_eq!(party.decrypt(&stored[0]), [80, 230]);
 }
 
-/// A key that is too long for the unit is stored, and an instruction that needs it is refused.
+/// A key that is too long for the engine is stored, and an instruction that needs it is refused.
 #[test]
 fn longer_keys_are_refused_by_name() {
-    let Some(configuration) = support::with("mod_exp", "Bits", 1024) else { return };
+    let Some(configuration) = support::with("paillier_engine", "Bits", 1024) else { return };
     let mut party = Party::new(640);
-    let space = party.space(Arc::new(RtlModExp::new(configuration)));
+    let space = party.space(Arc::new(CoprocessorEngine::new(RtlPaillier::new(configuration))));
     put(&space, "18:3:1", &party.encrypt(&[1])).expect("a vector");
     let refused = space.run(&program("padd 18:3:1, 18:3:1\nreturn 18:3:1")).expect_err("it is too long");
     let chain: Vec<String> = std::iter::successors(Some(&refused as &dyn std::error::Error), |error| error.source())

@@ -5,7 +5,7 @@ mod support;
 
 use std::iter;
 
-use ciphermill_arch::paillier_engine::{PaillierJob, PaillierSize, cycles};
+use ciphermill_arch::paillier_engine::{PaillierJob, PaillierSize, cost};
 use ciphermill_cosim::axi_memory::AxiTiming;
 use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::engine_job::registers as job;
@@ -13,7 +13,7 @@ use ciphermill_cosim::units::engine_ring::JobStatus;
 use ciphermill_cosim::units::engine_ring::{Descriptor, registers};
 use ciphermill_cosim::units::paillier_engine::{PaillierEngine, VERB_KEY, VERB_POWER, Work};
 use num_bigint::BigUint;
-use support::{Source, each, with_seeds};
+use support::{Source, counted, each, frames, with_seeds};
 
 /// A number of exactly `bits` bits.
 fn number(source: &mut Source, bits: u32) -> BigUint {
@@ -397,9 +397,12 @@ fn the_cycles_are_those_of_the_model() {
             let size =
                 PaillierSize { bits: u64::from(bits), data_width, places: configuration.parameter("Places") as usize };
             let key = u64::from(bits / 2);
-            let loads = cycles(size, &[PaillierJob::Key { bits: key }], engine.host.written_at(), key);
+            let loads = cost(size, &[PaillierJob::Key { bits: key }], engine.host.written_at(), key).cycles;
             assert_eq!(u64::from(engine.host.read(registers::CYCLES).unwrap()), loads, "the key");
-            for _ in 0..4 {
+            // About 40 jobs, or half of the asked ones with each seed.
+            let asked = frames(40, 2);
+            let mut done = 0;
+            while done < asked {
                 let work = |source: &mut Source| match source.below(4) {
                     0 => encryption(source, &n),
                     1 => Work::Multiply { a: below(source, &modulus), b: below(source, &modulus) },
@@ -412,8 +415,11 @@ fn the_cycles_are_those_of_the_model() {
                 engine.host.idle(source.below(48)).unwrap();
                 let taken = check(&mut engine, &works, &modulus, &n);
                 let jobs: Vec<_> = works.iter().map(modelled).collect();
-                assert_eq!(u64::from(taken), cycles(size, &jobs, engine.host.written_at(), key), "{jobs:?}");
+                let expected = cost(size, &jobs, engine.host.written_at(), key);
+                assert_eq!(u64::from(taken), expected.cycles, "{jobs:?}");
+                done += works.len();
             }
+            counted(configuration, done, "jobs");
         });
     });
 }

@@ -10,11 +10,12 @@ use ciphermill_cosim::Configuration;
 use ciphermill_cosim::axi_memory::AxiTiming;
 use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::units::engine_job::registers as job;
-use ciphermill_cosim::units::engine_ring::{Descriptor, JobStatus, registers as ring};
+use ciphermill_cosim::units::engine_ring::{Descriptor, JobStatus};
 use ciphermill_cosim::units::tfhe_engine::{
     BIG, Gadget, Instruction, Key, KeyShape, Object, STACK_PLACE, TfheEngine, VERB_BOOTSTRAP, VERB_KEY, VERB_RUN,
     registers,
 };
+use ciphermill_math::EngineCost;
 use ciphermill_math::goldilocks::{MODULUS, from_torus, neg, to_torus};
 use ciphermill_tfhe::dimension::{Decomposition, LweDimension};
 use ciphermill_tfhe::keyswitch::{KeyswitchShape, LweKeyswitchKey};
@@ -513,17 +514,13 @@ fn model_key(shape: KeyShape) -> TfheKey {
 
 /// Runs a job and returns its cost.
 fn measured(engine: &mut TfheEngine, descriptor: Descriptor, patience: u64) -> TfheCost {
-    let words = engine.host.words();
-    let stalls = engine.host.read(ring::STALLS).unwrap();
+    let before = engine.host.counters().unwrap();
     let cycles = engine.run_job(descriptor, patience).unwrap().unwrap();
-    let stalls = engine.host.read(ring::STALLS).unwrap() - stalls;
-    let bytes: Vec<[u64; 2]> = words
-        .iter()
-        .zip(engine.host.words())
-        .map(|(before, after)| [after.1 - before.1, after.2 - before.2].map(|words| 64 * words))
-        .collect();
+    let EngineCost { cycles: counted, stalls, ports } = engine.host.cost_since(&before).unwrap();
+    assert_eq!(counted, u64::from(cycles));
+    let bytes: Vec<[u64; 2]> = ports.iter().map(|(_, read, written)| [*read, *written]).collect();
     assert!(bytes[2..].iter().all(|port| *port == [bytes[2][0], 0]), "the key ports read the same number of bytes");
-    TfheCost { cycles: cycles.into(), stalls: stalls.into(), data: bytes[1], key: bytes[2][0] }
+    TfheCost { cycles: counted, stalls, data: bytes[1], key: bytes[2][0] }
 }
 
 fn size(configuration: &Configuration) -> TfheSize {

@@ -13,8 +13,8 @@ const LANES: u64 = 32;
 const WORD_VALUES: u64 = 8;
 const WORD_ELEMENTS: u64 = 16;
 const BEAT_ELEMENTS: u64 = 128;
-/// Bytes of a word.
-const WORD_BYTES: u64 = 64;
+/// Bytes of a word, and of a descriptor.
+pub(crate) const WORD_BYTES: u64 = 64;
 /// Instructions in a word.
 const WORD_INSTRUCTIONS: usize = 8;
 
@@ -40,8 +40,8 @@ const SCALE: u64 = 92;
 
 /// Transform circuits, and ports of the keys. With one circuit and four ports, the memory limits the key switch; the model
 /// lacks that.
-const CIRCUITS: u64 = 2;
-const PORTS: u64 = 4 * CIRCUITS;
+pub(crate) const CIRCUITS: u64 = 2;
+pub(crate) const PORTS: u64 = 4 * CIRCUITS;
 
 /// The size of an instance, which has two transform circuits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

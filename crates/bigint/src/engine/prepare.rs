@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ciphermill_math::EngineInfo;
+use ciphermill_math::{EngineCost, EngineInfo};
 use crypto_bigint::BoxedUint;
 
 use super::{BaseHandle, EngineError, Job, Output};
@@ -48,6 +48,12 @@ pub trait ModExpEngine: Send + Sync + fmt::Debug {
     /// Whether a record of the operands leaves this process, such as a waveform. Such an engine receives no secrets.
     fn is_traced(&self) -> bool {
         false
+    }
+
+    /// The costs of the batches since the last call, in the order in which they ran. An engine that counts no cycles has
+    /// none.
+    fn take_costs(&self) -> Vec<EngineCost> {
+        Vec::new()
     }
 }
 

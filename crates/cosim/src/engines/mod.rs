@@ -1,9 +1,7 @@
-//! Engines of the kernel seams, computed by co-simulated units.
+//! Engines of the kernel seams, on co-simulated hardware.
 
-mod mod_exp;
 mod paillier;
 mod tfhe;
 
-pub use mod_exp::RtlModExp;
 pub use paillier::RtlPaillier;
-pub use tfhe::{RtlServer, RtlTfhe, TfheProgram};
+pub use tfhe::{REPORT_EVERY, RtlServer, RtlTfhe, Simulated, Watch};

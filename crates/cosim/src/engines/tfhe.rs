@@ -1,25 +1,29 @@
 //! The TFHE engine, co-simulated, as an engine of bootstraps.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ciphermill_arch::engines::TfheShape;
+use ciphermill_arch::tfhe_engine::{TfheJob, cost};
 use ciphermill_math::goldilocks::{from_torus, inverse, mul};
 use ciphermill_math::ntt::reference::forward;
 use ciphermill_math::{EngineCost, EngineInfo, EngineKind};
-use ciphermill_tfhe::ciphertext::{KeyTag, LweElements, TestVectorElements};
+use ciphermill_tfhe::ciphertext::{KeyTag, LweElements, TestVector, TestVectorElements};
 use ciphermill_tfhe::dimension::Decomposition;
-use ciphermill_tfhe::engine::{BootstrapJob, Job, KeyPart, KeyPartId, Output, PreparedKey, TfheEngine};
+use ciphermill_tfhe::engine::{
+    BootstrapJob, Job, KeyPart, KeyPartId, Output, PreparedKey, ProgramJob, Step, TfheEngine,
+};
 use ciphermill_tfhe::ggsw::GgswCiphertext;
 use ciphermill_tfhe::lwe::LweCiphertext;
-use ciphermill_tfhe::modulus_switch::ModulusSwitch;
-use ciphermill_tfhe::parameters::{KeyOrder, ParameterSet, SecurityPolicy, TorusWidth};
+use ciphermill_tfhe::parameters::{KeyOrder, ParameterSet, SecurityPolicy};
 use ciphermill_tfhe::progress::Progress;
 use ciphermill_tfhe::server_key::{read_bootstrap_key, read_keyswitch_key};
 use ciphermill_tfhe::{Ciphertext, TfheError};
 
 use crate::axi_memory::AxiTiming;
 use crate::model::{Configuration, configurations};
-use crate::units::engine_ring::{Descriptor, registers as ring};
+use crate::units::engine_ring::Descriptor;
 use crate::units::tfhe_engine::{
     BIG, Gadget, Instruction, KeyShape, Object, STACK_PLACE, TfheEngine as Driver, VERB_BOOTSTRAP, VERB_RUN,
 };
@@ -28,6 +32,10 @@ const NAME: &str = "rtl-tfhe";
 /// Memory of an instance: as many big ciphertexts, and as many test vectors.
 const OBJECTS: usize = 16;
 const VECTORS: usize = 8;
+/// Instructions of a program, as LENGTH of its job counts them.
+const MAX_STEPS: usize = 65_535;
+/// Cycles between two reports of the progress of a job, at least.
+pub const REPORT_EVERY: u64 = 10_000;
 
 /// The engine of a configuration of `tfhe_engine`. Each prepared key has its own instance, with the key in its memory.
 ///
@@ -45,7 +53,20 @@ const VECTORS: usize = 8;
 pub struct RtlTfhe {
     configuration: &'static Configuration,
     timing: AxiTiming,
+    watch: Option<Watch>,
 }
+
+/// The progress of a simulated job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Simulated {
+    /// Cycles simulated.
+    pub cycles: u64,
+    /// Cycles that the job takes with a memory that never waits, if a cycle model knows the configuration.
+    pub expected: Option<u64>,
+}
+
+/// Receives the progress of jobs.
+pub type Watch = Arc<dyn Fn(Simulated) + Send + Sync>;
 
 impl RtlTfhe {
     /// An engine on the first configuration for polynomials of N coefficients; `None` if none was built.
@@ -62,7 +83,14 @@ impl RtlTfhe {
     #[must_use]
     pub fn new(configuration: &'static Configuration) -> Self {
         assert_eq!(configuration.unit, "tfhe_engine", "a configuration of tfhe_engine");
-        Self { configuration, timing: AxiTiming::never_waits() }
+        Self { configuration, timing: AxiTiming::never_waits(), watch: None }
+    }
+
+    /// The same, with jobs that report their progress: every [`REPORT_EVERY`] cycles, and at their end.
+    #[must_use]
+    pub fn with_watch(mut self, watch: Watch) -> Self {
+        self.watch = Some(watch);
+        self
     }
 
     /// The same, with a memory of these times.
@@ -73,33 +101,13 @@ impl RtlTfhe {
     }
 
     /// The engine's key of a parameter set, or why it has none.
-    fn shape(&self, parameters: &ParameterSet) -> Result<KeyShape, TfheError> {
+    fn shape(&self, parameters: &ParameterSet) -> Result<TfheShape, TfheError> {
         let n = 1usize << self.configuration.parameter("LogN");
-        let gadget = |of: Decomposition| Gadget { base_log: of.base_log.0 as u32, levels: of.level_count.0 as u32 };
-        let shape = KeyShape {
-            dimension: parameters.lwe_dimension.0,
-            rotation: gadget(parameters.pbs),
-            switch: gadget(parameters.ks),
-        };
-        let refused = [
-            (parameters.torus != TorusWidth::U64, "a torus of 64 bits".to_owned()),
-            (parameters.polynomial_size.get() != n, format!("N = {n}")),
-            (parameters.glwe_dimension.0 != 1, "k = 1".to_owned()),
-            (parameters.modulus_switch != ModulusSwitch::Plain, "the plain modulus switch".to_owned()),
-            (shape.dimension > 1023, "n up to 1023".to_owned()),
-            (shape.rotation.base_log > 16 || shape.rotation.levels > 15, "a base up to 2^16, 15 digits".to_owned()),
-            (shape.switch.base_log > 4 || shape.switch.levels > 15, "key switches in base up to 2^4".to_owned()),
-        ];
-        match refused.into_iter().find(|(wrong, _)| *wrong) {
-            Some((_, use_)) => Err(TfheError::Engine {
-                what: format!("{} computes no set {}; use a set with {use_}", self.configuration, parameters.name),
-            }),
-            None => Ok(shape),
-        }
+        TfheShape::of(parameters, &self.configuration.to_string(), &[n])
     }
 
-    fn memory(&self, shape: KeyShape) -> usize {
-        Driver::memory_for(self.configuration, &[shape], OBJECTS, VECTORS)
+    fn memory(&self, shape: TfheShape) -> usize {
+        Driver::memory_for(self.configuration, &[driver_shape(shape)], OBJECTS, VECTORS)
     }
 
     /// An instance of the engine with the parts of a server key in its memory.
@@ -114,8 +122,9 @@ impl RtlTfhe {
     ) -> Result<RtlServer, TfheError> {
         let [bootstrap, keyswitch] = KeyPart::select(parts, [KeyPartId::BOOTSTRAP, KeyPartId::KEYSWITCH])?;
         let (header, parameters, switch) = read_keyswitch_key(keyswitch.into_reader(), policy)?;
-        let shape = self.shape(&parameters)?;
-        let bytes = self.memory(shape);
+        let model = self.shape(&parameters)?;
+        let shape = driver_shape(model);
+        let bytes = self.memory(model);
         let mut driver = Driver::new(self.configuration, bytes, &self.timing, 1).map_err(failed)?;
         let key = driver.reserve_key(shape);
         let size = switch.shape().output_dimension.lwe_size();
@@ -139,7 +148,8 @@ impl RtlTfhe {
         let test_vector = driver.allocate(16 * n);
         let objects = driver.free();
         let bytes = bytes as u64;
-        Ok(RtlServer { parameters, tag: header.tag(), bytes, shape, driver, input, output, test_vector, objects })
+        let (tag, watch) = (header.tag(), self.watch.clone());
+        Ok(RtlServer { parameters, tag, bytes, model, shape, driver, input, output, test_vector, objects, watch })
     }
 }
 
@@ -147,6 +157,12 @@ impl fmt::Debug for RtlTfhe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RtlTfhe").field("configuration", &self.configuration).finish_non_exhaustive()
     }
+}
+
+/// The same shape as the driver has it.
+fn driver_shape(shape: TfheShape) -> KeyShape {
+    let gadget = |of: Decomposition| Gadget { base_log: of.base_log.0 as u32, levels: of.level_count.0 as u32 };
+    KeyShape { dimension: shape.dimension, rotation: gadget(shape.rotation), switch: gadget(shape.switch) }
 }
 
 fn failed(error: impl fmt::Display) -> TfheError {
@@ -192,6 +208,14 @@ impl TfheEngine for RtlTfhe {
         EngineInfo::new(NAME, EngineKind::Rtl).on(self.configuration.to_string())
     }
 
+    fn runs_programs(&self) -> bool {
+        true
+    }
+
+    fn check(&self, parameters: &ParameterSet) -> Result<(), TfheError> {
+        self.shape(parameters).map(drop)
+    }
+
     fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
         self.shape(parameters).map_or(0, |shape| self.memory(shape) as u64)
     }
@@ -208,24 +232,12 @@ impl TfheEngine for RtlTfhe {
     }
 }
 
-/// A program of the engine with the ciphertexts and test vectors of its registers.
-#[derive(Clone, Debug, Default)]
-pub struct TfheProgram {
-    /// The instructions.
-    pub instructions: Vec<Instruction>,
-    /// Registers of ciphertexts under the small key, with their n + 1 elements.
-    pub samples: Vec<(u8, Vec<u32>)>,
-    /// Registers of test vectors, with both components of a GLWE ciphertext.
-    pub vectors: Vec<(u8, Vec<u64>)>,
-    /// Places of the stack.
-    pub stack: u16,
-}
-
 /// An instance of the engine with one key set in its memory.
 pub struct RtlServer {
     parameters: ParameterSet,
     tag: KeyTag,
     bytes: u64,
+    model: TfheShape,
     shape: KeyShape,
     driver: Driver,
     input: u64,
@@ -233,6 +245,7 @@ pub struct RtlServer {
     test_vector: u64,
     /// The first address behind the key's own objects.
     objects: u64,
+    watch: Option<Watch>,
 }
 
 impl fmt::Debug for RtlServer {
@@ -247,16 +260,9 @@ impl RtlServer {
     /// # Errors
     /// If an operand is not of this key set, or the engine fails.
     pub fn bootstrap(&mut self, job: BootstrapJob<'_>) -> Result<(Ciphertext, EngineCost), TfheError> {
-        let given = job.input.key_tag();
-        if given != self.tag {
-            return Err(TfheError::KeySet { what: "key tag of the ciphertext", given, expected: self.tag });
-        }
-        self.parameters.check_ciphertext(job.input)?;
-        self.parameters.check_test_vector(job.test_vector)?;
-        let TestVectorElements::U64(vector) = job.test_vector.elements() else {
-            return Err(failed("a test vector on a torus of 32 bits"));
-        };
-        self.driver.put_test_vector(self.test_vector, vector.coefficients());
+        self.check(job.input)?;
+        let vector = self.coefficients(job.test_vector)?;
+        self.driver.put_test_vector(self.test_vector, vector);
         let length = match job.input.elements() {
             LweElements::U32(small) => {
                 self.driver.put_small(self.input, small.elements());
@@ -268,7 +274,9 @@ impl RtlServer {
             }
         };
         let operands = [self.input, self.test_vector, self.output, 0, 0, 0];
-        let cost = self.run(Descriptor { operation: VERB_BOOTSTRAP, length, operands }, 1)?;
+        let descriptor = Descriptor { operation: VERB_BOOTSTRAP, length, operands };
+        let model = TfheJob::Bootstrap { big: length == BIG };
+        let cost = self.run(descriptor, &model, self.driver.patience(self.shape))?;
         let elements = match job.input.choice() {
             KeyOrder::Small => {
                 LweElements::U32(LweCiphertext::from_elements(self.driver.small(self.output, self.shape.dimension)))
@@ -278,46 +286,129 @@ impl RtlServer {
         Ok((Ciphertext::new(self.tag, job.input.choice(), elements), cost))
     }
 
-    /// Runs a program and returns the elements of its result.
-    ///
-    /// # Errors
-    /// If the memory has no room for the objects, or the engine fails.
-    pub fn run_program(&mut self, program: &TfheProgram) -> Result<(Vec<u32>, EngineCost), TfheError> {
-        let object = |address, test_vector| Some(Object { address, slot: 0, test_vector });
-        self.driver.release(self.objects);
-        for (register, elements) in &program.samples {
-            let address = self.driver.allocate(STACK_PLACE);
-            self.driver.put_small(address, elements);
-            self.driver.set_register(*register, object(address, false)).map_err(failed)?;
-        }
-        for (register, coefficients) in &program.vectors {
-            let address = self.driver.allocate(8 * coefficients.len() as u64);
-            self.driver.put_test_vector(address, coefficients);
-            self.driver.set_register(*register, object(address, true)).map_err(failed)?;
-        }
-        let stack = self.driver.allocate(STACK_PLACE * u64::from(program.stack));
-        let instructions = self.driver.allocate(8 * program.instructions.len() as u64);
-        self.driver.put_program(instructions, &program.instructions);
-        let length = program.instructions.len() as u32;
-        let operands = [instructions, self.output, stack, u64::from(program.stack), 0, 0];
-        let bootstraps = program.instructions.iter().filter(|instruction| instruction.opcode == 4).count();
-        let cost = self.run(Descriptor { operation: VERB_RUN, length, operands }, bootstraps as u64 + 1)?;
-        Ok((self.driver.small(self.output, self.shape.dimension), cost))
+    /// Whether the engine runs the program: all ciphertexts are under the small key, and there is room for its objects.
+    fn has_room(&self, program: &ProgramJob<'_>) -> bool {
+        let small = program.ciphertexts.iter().all(|(_, ciphertext)| ciphertext.choice() == KeyOrder::Small);
+        let pages = |bytes: usize| bytes.next_multiple_of(STACK_PLACE as usize);
+        let needed = STACK_PLACE as usize * (targets(program).len() + program.stack_depth())
+            + pages(16 * self.driver.polynomial_size()) * program.test_vectors.len()
+            + pages(8 * program.steps.len());
+        let free = self.driver.end() - self.objects.next_multiple_of(STACK_PLACE);
+        small && (1..=MAX_STEPS).contains(&program.steps.len()) && needed as u64 <= free
     }
 
-    fn run(&mut self, descriptor: Descriptor, bootstraps: u64) -> Result<EngineCost, TfheError> {
-        let before = self.driver.host.words();
-        let stalls = self.driver.host.read(ring::STALLS).map_err(failed)?;
-        let patience = bootstraps * self.driver.patience(self.shape);
-        let cycles = self.driver.run_job(descriptor, patience).map_err(failed)?.map_err(failed)?;
-        let stalls = self.driver.host.read(ring::STALLS).map_err(failed)?.wrapping_sub(stalls);
-        let bytes = |((name, read, written), (_, read_before, written_before))| {
-            let bytes = |words: u64| 64 * words;
-            (name, bytes(read - read_before), bytes(written - written_before))
-        };
-        let ports = self.driver.host.words().into_iter().zip(before).map(bytes).collect();
-        Ok(EngineCost { cycles: u64::from(cycles), stalls: u64::from(stalls), ports })
+    /// Runs a program.
+    ///
+    /// # Errors
+    /// If a step cannot be done, an operand is not of this key set or not under the small key, the memory has no room for the
+    /// objects, or the engine fails.
+    pub fn run_program(&mut self, program: &ProgramJob<'_>) -> Result<(Ciphertext, EngineCost), TfheError> {
+        program.check()?;
+        if !self.has_room(program) {
+            return Err(failed("the engine has no room for the program; use fewer steps, test vectors or places"));
+        }
+        self.driver.release(self.objects);
+        let object = |address, test_vector| Some(Object { address, slot: 0, test_vector });
+        for place in targets(program) {
+            let address = self.driver.allocate(STACK_PLACE);
+            self.driver.set_register(place, object(address, false)).map_err(failed)?;
+            let given = program.ciphertexts.iter().find(|(other, _)| *other == place);
+            let Some((_, ciphertext)) = given else { continue };
+            self.check(ciphertext)?;
+            let LweElements::U32(elements) = ciphertext.elements() else {
+                return Err(failed("a program computes under the small key"));
+            };
+            self.driver.put_small(address, elements.elements());
+        }
+        for (place, test_vector) in program.test_vectors {
+            let vector = self.coefficients(test_vector)?;
+            let address = self.driver.allocate(16 * self.driver.polynomial_size() as u64);
+            self.driver.put_test_vector(address, vector);
+            self.driver.set_register(*place, object(address, true)).map_err(failed)?;
+        }
+        let depth = program.stack_depth() as u64;
+        let stack = self.driver.allocate(STACK_PLACE * depth);
+        let steps = program.reached();
+        let instructions: Vec<Instruction> = steps.iter().map(|&step| instruction(step)).collect();
+        let address = self.driver.allocate(8 * instructions.len() as u64);
+        self.driver.put_program(address, &instructions);
+        let length = instructions.len() as u32;
+        let operands = [address, self.output, stack, depth, 0, 0];
+        let descriptor = Descriptor { operation: VERB_RUN, length, operands };
+        let job = TfheJob::Program(steps.iter().map(|step| step.opcode()).collect());
+        let bootstraps = steps.iter().filter(|step| matches!(step, Step::Bootstrap(..))).count() as u64;
+        let cost = self.run(
+            descriptor,
+            &job,
+            (bootstraps + 1) * self.driver.patience(self.shape) + 1000 * steps.len() as u64,
+        )?;
+        let elements = LweCiphertext::from_elements(self.driver.small(self.output, self.shape.dimension));
+        Ok((Ciphertext::new(self.tag, KeyOrder::Small, LweElements::U32(elements)), cost))
     }
+
+    fn check(&self, ciphertext: &Ciphertext) -> Result<(), TfheError> {
+        let given = ciphertext.key_tag();
+        if given != self.tag {
+            return Err(TfheError::KeySet { what: "key tag of the ciphertext", given, expected: self.tag });
+        }
+        self.parameters.check_ciphertext(ciphertext)
+    }
+
+    fn coefficients<'v>(&self, test_vector: &'v TestVector) -> Result<&'v [u64], TfheError> {
+        self.parameters.check_test_vector(test_vector)?;
+        match test_vector.elements() {
+            TestVectorElements::U64(vector) => Ok(vector.coefficients()),
+            TestVectorElements::U32(_) => Err(failed("a test vector on a torus of 32 bits")),
+        }
+    }
+
+    /// The cycles of a job by the cycle model, which has two transform circuits.
+    fn expected_cycles(&self, job: &TfheJob) -> Option<u64> {
+        (self.driver.circuits() == 2).then(|| cost(self.model.size(), self.model.key(), job).cycles)
+    }
+
+    fn run(&mut self, descriptor: Descriptor, job: &TfheJob, patience: u64) -> Result<EngineCost, TfheError> {
+        let before = self.driver.host.counters().map_err(failed)?;
+        let expected = self.expected_cycles(job);
+        let watch = self.watch.clone();
+        let mut reported = 0;
+        let mut progress = |cycles: u64| {
+            if let Some(watch) = &watch
+                && cycles - reported >= REPORT_EVERY
+            {
+                reported = cycles;
+                watch(Simulated { cycles, expected });
+            }
+        };
+        let cycles = self.driver.run_job_with(descriptor, patience, &mut progress).map_err(failed)?.map_err(failed)?;
+        if let Some(watch) = &watch {
+            watch(Simulated { cycles: cycles.into(), expected: Some(cycles.into()) });
+        }
+        self.driver.host.cost_since(&before).map_err(failed)
+    }
+}
+
+/// The places of ciphertexts: those that a program begins with, and those that it writes.
+fn targets(program: &ProgramJob<'_>) -> BTreeSet<u8> {
+    let written = program.steps.iter().filter_map(|step| match *step {
+        Step::Move(place, _) | Step::Pop(place) => Some(place),
+        // The others write to a place that they read.
+        _ => None,
+    });
+    program.ciphertexts.iter().map(|(place, _)| *place).chain(written).collect()
+}
+
+/// The step as the engine reads it.
+fn instruction(step: Step) -> Instruction {
+    let (first, second, integer) = match step {
+        Step::Return(place) | Step::Push(place) | Step::Pop(place) => (place, 0, 0),
+        Step::Move(first, second)
+        | Step::Bootstrap(first, second)
+        | Step::Add(first, second)
+        | Step::Sub(first, second) => (first, second, 0),
+        Step::Scale(place, factor) => (place, 0, factor),
+    };
+    Instruction { opcode: step.opcode(), first, second, integer }
 }
 
 struct RtlKey {
@@ -335,6 +426,10 @@ impl fmt::Debug for RtlKey {
 }
 
 impl RtlKey {
+    fn server(&self) -> MutexGuard<'_, RtlServer> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn costs(&self) -> MutexGuard<'_, Vec<EngineCost>> {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -354,18 +449,25 @@ impl PreparedKey for RtlKey {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
-        let bootstraps = jobs.iter().map(|job| match job {
-            Job::Bootstrap(bootstrap) => Ok(*bootstrap),
-            other => Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() }),
-        });
-        let bootstraps = bootstraps.collect::<Result<Vec<_>, _>>()?;
-        let mut server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
-        let run = |job| {
-            let (output, cost) = server.bootstrap(job)?;
+        // Refused before any of them runs.
+        if let Some(other) = jobs.iter().find(|job| !matches!(job, Job::Bootstrap(_) | Job::Program(_))) {
+            return Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() });
+        }
+        let mut server = self.server();
+        let run = |job: &Job<'_>| {
+            let (output, cost) = match job {
+                Job::Bootstrap(job) => server.bootstrap(*job)?,
+                Job::Program(job) => server.run_program(job)?,
+                other => return Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() }),
+            };
             self.costs().push(cost);
             Ok(Output::Ciphertext(output))
         };
-        bootstraps.into_iter().map(run).collect()
+        jobs.iter().map(run).collect()
+    }
+
+    fn runs_program(&self, program: &ProgramJob<'_>) -> bool {
+        self.server().has_room(program)
     }
 
     fn take_costs(&self) -> Vec<EngineCost> {

@@ -1,9 +1,10 @@
 //! `paillier_engine`: encryptions, powers and products through a ring of jobs.
 
+use ciphermill_math::EngineCost;
 use num_bigint::BigUint;
 
 use super::engine_job::registers as job;
-use super::engine_ring::{Descriptor, EngineHost, HostError, JobStatus, registers};
+use super::engine_ring::{Descriptor, EngineHost, HostError, JobStatus};
 use super::mont_mul::MontgomeryConstants;
 use crate::axi_memory::{AxiMemory, AxiTiming};
 use crate::model::Configuration;
@@ -190,11 +191,27 @@ impl PaillierEngine {
     /// # Errors
     /// If the host fails.
     pub fn run(&mut self, works: &[Work]) -> Result<(Vec<Result<BigUint, JobStatus>>, u32), HostError> {
+        let (values, cost) = self.run_with_cost(works, 1)?;
+        Ok((values, cost.cycles as u32))
+    }
+
+    /// The same, with cycles, stalls and bytes. The jobs reach the engine at a multiple of `period` cycles after its reset:
+    /// the turns of its places follow the clock.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with_cost(
+        &mut self,
+        works: &[Work],
+        period: u64,
+    ) -> Result<(Vec<Result<BigUint, JobStatus>>, EngineCost), HostError> {
         let jobs: Vec<_> = works.iter().enumerate().map(|(i, work)| self.put_work(i, work).to_bytes()).collect();
-        let before = self.host.read(registers::CYCLES)?;
+        let before = self.host.counters()?;
+        self.host.align(period)?;
         let indices = self.host.push(&jobs)?;
-        let after = self.host.wait(self.patience(jobs.len()))?;
+        self.host.wait(self.patience(jobs.len()))?;
         let result = |(i, &index): (usize, &u32)| self.outcome(index).map(|()| self.number(self.address(i, 2)));
-        Ok((indices.iter().enumerate().map(result).collect(), after.wrapping_sub(before)))
+        let values = indices.iter().enumerate().map(result).collect();
+        Ok((values, self.host.cost_since(&before)?))
     }
 }

@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ciphermill_client::engines::Engines;
+use ciphermill_client::engines::{CycleWatch, EngineName, Engines};
 use ciphermill_device::handlers::tfhe::TfheHandler;
 use ciphermill_device::store::SpaceId;
 use ciphermill_device::{Device, DeviceConfig, ObjectHandler};
 use ciphermill_lattice::{Csprng, SecretSeed};
+use ciphermill_math::EngineKind;
 use ciphermill_middleware::{BlobId, Metadata, Middleware, ReadMode, WriteMode};
 use ciphermill_program::{Bindings, DataId, KeyId, TypeCode, VrId, assemble};
 use ciphermill_tfhe::parameters::{DEFAULT_SET_NAMES, NVME_TFHE_PAPER};
@@ -140,10 +141,19 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
     let parameters = ParameterSet::named(&args.params, policy)?;
     let (choice, product) = choose(args, &parameters)?;
-    let backend: Backend = args.backend.into();
-    let engines = Engines::new(args.engine.engine, backend);
-    // Refused before any work, if the engine lacks them.
+    let backend: Backend = match args.engine.engine {
+        EngineName::Cpu => args.backend.into(),
+        // The hardware has the exact transform only.
+        _ => Backend::Ntt,
+    };
+    let bar = Arc::new(Progress::cycles("Table 5 on the engine: x*y"));
+    let drawn = Arc::clone(&bar);
+    let watch: CycleWatch = Arc::new(move |cycles, all| drawn.set(cycles, all.unwrap_or(0)));
+    let engines = Engines::with_watch(args.engine.engine, backend, Some(watch));
+    // Refused before any work, if the engine lacks them or computes with other sets.
     let bootstraps = engines.bootstrap()?;
+    bootstraps.check(&parameters)?;
+    let simulated = bootstraps.info().kind == EngineKind::Rtl;
     // The other parts are left out, and the report says so.
     let products = engines.hmvp().ok();
     let word_engine = Some(Arc::clone(&bootstraps)).filter(|engine| engine.computes_words());
@@ -166,6 +176,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let (client, key_files) = generate_keys(&parameters, &mut randomness, directory.path())?;
     seconds.keygen = lap(&mut lap_start);
 
+    let engine_info = bootstraps.info();
     let engine = TimedEngine::new(bootstraps);
     let times = engine.times();
     let handler = TfheHandler::new(Arc::new(engine), policy);
@@ -183,7 +194,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         ciphertext_bytes = encrypted_x.len() as u64;
         seconds.encrypt += lap(&mut lap_start);
         {
-            let _progress = Progress::spinner("Table 5 on the device: x*y as the second operand is written");
+            let spinner = || Progress::spinner("Table 5 on the device: x*y as the second operand is written");
+            // A simulation reports its cycles.
+            let _progress = (!simulated).then(spinner);
             write(&middleware, X, encrypted_x)?;
             write(&middleware, Y, encrypted_y)?;
         }
@@ -211,7 +224,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         seconds,
         sizes: Sizes { ciphertext: ciphertext_bytes, loaded_key: times.key_bytes(), ..sizes },
         bootstraps: times.bootstraps(),
-        bootstrap_cost: times.bootstrap_cost(),
+        engine: engine_info,
+        costs: times.costs(),
         programs: metrics.programs_run,
         instructions: &metrics.instructions,
         peak_rss_bytes: machine::peak_rss_bytes(),

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use ciphermill_device::InstructionMetrics;
 use ciphermill_lattice::ModelProbability;
-use ciphermill_math::{EngineCost, Isa};
+use ciphermill_math::{EngineCost, EngineInfo, Isa};
 use ciphermill_tfhe::parameters::REQUIRED_SECURITY_BITS;
 use ciphermill_tfhe::quarter_square::QuarterSquare;
 use ciphermill_tfhe::{Backend, KeyOrder, ParameterSet, ParameterSpec};
 use serde::Serialize;
 
+use super::timed::Costs;
 use crate::error::CliError;
 use crate::fault::judged;
 use crate::machine;
@@ -77,8 +78,9 @@ pub(super) struct Facts<'a> {
     pub(super) words: Option<super::words::Report>,
     /// None if the engine lacks matrix-vector products.
     pub(super) hmvp: Option<super::hmvp::Report>,
+    pub(super) engine: EngineInfo,
     /// None if the engine counts no cycles.
-    pub(super) bootstrap_cost: Option<EngineCost>,
+    pub(super) costs: Option<Costs>,
 }
 
 /// The JSON object.
@@ -121,13 +123,63 @@ pub(super) struct Report {
     /// The third part: an encrypted matrix-vector product; none if the engine lacks them.
     hmvp: Option<super::hmvp::Report>,
     /// None if the engine counts no cycles.
-    bootstrap_cost: Option<Cost>,
+    engine_cost: Option<EngineReport>,
 }
 
 /// The clock of the paper's accelerator, in hertz.
 const CLOCK: f64 = 200e6;
 
-/// The cost of a bootstrap on an engine that counts cycles.
+/// The costs on an engine that counts cycles.
+#[derive(Debug, Serialize)]
+struct EngineReport {
+    engine: String,
+    /// x*y; none if the engine runs no programs.
+    program: Option<Cost>,
+    bootstrap_cycles: u64,
+    addition_cycles: Option<u64>,
+    integer_product_cycles: Option<u64>,
+}
+
+impl EngineReport {
+    fn new(engine: &EngineInfo, costs: Costs) -> Self {
+        Self {
+            engine: engine.to_string(),
+            program: costs.program.map(Cost::from),
+            bootstrap_cycles: costs.bootstrap,
+            addition_cycles: costs.addition,
+            integer_product_cycles: costs.integer_product,
+        }
+    }
+
+    /// The cycles, compared with the paper's times, which hold at its dimensions only.
+    fn to_text(&self, paper: Option<&Paper>) -> String {
+        let mut rows = table(["on the engine", "cycles", "at 200 MHz", "paper"]);
+        let time = |seconds: f64| {
+            if seconds < 1e-3 { format!("{:.2} µs", seconds * 1e6) } else { format!("{:.2} ms", seconds * 1e3) }
+        };
+        let program = self.program.as_ref().map(|program| program.cycles);
+        for (what, cycles, of_paper) in [
+            ("program x*y", program, paper.map(|p| p.program_fpga_s)),
+            ("one bootstrap", Some(self.bootstrap_cycles), paper.map(|p| p.bootstrap_fpga_s)),
+            ("one addition", self.addition_cycles, paper.map(|p| p.homadd_fpga_s)),
+            ("one product with an integer", self.integer_product_cycles, paper.map(|p| p.homintmult_fpga_s)),
+        ] {
+            let Some(cycles) = cycles else { continue };
+            let of_paper = of_paper.map_or_else(String::new, time);
+            rows.add_row([what.to_owned(), cycles.to_string(), time(cycles as f64 / CLOCK), of_paper]);
+        }
+        let waits = self.program.as_ref().map_or_else(String::new, |program| {
+            let bytes = program.ports.iter().map(|port| port.read + port.written).sum();
+            format!(
+                " In the program the engine waits for memory in {} cycles and moves {}.",
+                program.stalls,
+                human_bytes(bytes)
+            )
+        });
+        format!("{rows}\nEngine: {}.{waits}\n", self.engine)
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct Cost {
     cycles: u64,
@@ -172,6 +224,7 @@ pub(super) struct Paper {
     bootstrap_tesla_t4_s: f64,
     bootstrap_ryzen_5950x_s: f64,
     homadd_fpga_s: f64,
+    homintmult_fpga_s: f64,
     program_fpga_s: f64,
     bootstrapping_key_bytes: u64,
     keyswitching_key_bytes: u64,
@@ -183,6 +236,7 @@ pub(super) const PAPER: Paper = Paper {
     bootstrap_tesla_t4_s: 0.617,
     bootstrap_ryzen_5950x_s: 3.97,
     homadd_fpga_s: 124e-6,
+    homintmult_fpga_s: 90e-6,
     program_fpga_s: 0.50039,
     bootstrapping_key_bytes: 2_100_000_000,
     keyswitching_key_bytes: 367_000_000,
@@ -252,7 +306,7 @@ impl Report {
             paper: has_paper_dimensions(facts.parameters.spec()).then_some(PAPER),
             words: facts.words,
             hmvp: facts.hmvp,
-            bootstrap_cost: facts.bootstrap_cost.map(Cost::from),
+            engine_cost: facts.costs.map(|costs| EngineReport::new(&facts.engine, costs)),
         }
     }
 
@@ -285,11 +339,6 @@ impl Report {
         row("key brought into computing form", seconds(s.load), none());
         row("program x*y", seconds(s.compute), fpga(|p| format!("{:.3} s", p.program_fpga_s)));
         row("  one bootstrap of it (median)", seconds(s.bootstrap), bootstraps);
-        if let Some(cost) = &self.bootstrap_cost {
-            let here = seconds(cost.seconds);
-            row("  the same on the engine, at 200 MHz", here, fpga(|p| format!("{:.3} s", p.bootstrap_fpga_s)));
-            row("  its cycles", cost.cycles.to_string(), fpga(|p| format!("{:.0}", p.bootstrap_fpga_s * CLOCK)));
-        }
         if let Some(homadd) = self.instructions.get("homadd") {
             let here = format!("{:.1} µs", homadd.mean_seconds * 1e6);
             row("  one homomorphic addition", here, fpga(|p| format!("{:.0} µs", p.homadd_fpga_s * 1e6)));
@@ -316,12 +365,13 @@ impl Report {
             1 => String::new(),
             n => format!("\n{n} products in all, {} wrong.", self.wrong_pairs),
         };
+        let engine = self.engine_cost.as_ref().map_or_else(String::new, |cost| cost.to_text(self.paper.as_ref()));
         let seeded = match self.test_seed {
             Some(_) => "\nTEST USE ONLY: keys and noise came from --seed, so that anybody can decrypt.",
             None => "",
         };
         format!(
-            "{phases}\n\
+            "{phases}\n{engine}\
              The paper's figures hold at its dimensions only. Ryzen 9: the library TFHEpp; `make bench CASES=pbs` \
              measures tfhe-rs and this engine in one run (docs/papers.md).\n\
              {} * {} = {} decrypted from the device: {verdict}.{more}\n\

@@ -1,11 +1,14 @@
-//! An engine that measures the time of each bootstrap and of each key loading of another.
+//! An engine that measures the time of each bootstrap and of each key loading of another, and on hardware the cycles of
+//! programs and of their instructions.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use ciphermill_math::{EngineCost, EngineInfo};
 use ciphermill_tfhe::progress::Progress;
-use ciphermill_tfhe::{Job, KeyPart, KeyTag, Output, ParameterSet, PreparedKey, SecurityPolicy, TfheEngine, TfheError};
+use ciphermill_tfhe::{
+    Job, KeyPart, KeyTag, Output, ParameterSet, PreparedKey, ProgramJob, SecurityPolicy, Step, TfheEngine, TfheError,
+};
 
 use crate::output;
 
@@ -18,7 +21,19 @@ struct Noted {
     load_seconds: f64,
     key_bytes: u64,
     bootstraps: Vec<f64>,
-    costs: Vec<EngineCost>,
+    costs: Option<Costs>,
+}
+
+/// Costs on an engine that counts cycles.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Costs {
+    /// The first program, if the engine runs programs whole.
+    pub(super) program: Option<EngineCost>,
+    /// Cycles of a bootstrap, an addition and a product with an integer: where the engine runs programs, the difference of
+    /// two programs, one with the instruction and one without.
+    pub(super) bootstrap: u64,
+    pub(super) addition: Option<u64>,
+    pub(super) integer_product: Option<u64>,
 }
 
 impl Times {
@@ -41,9 +56,9 @@ impl Times {
         self.noted().bootstraps.len()
     }
 
-    /// The cost of the first bootstrap, if the engine counts cycles.
-    pub(super) fn bootstrap_cost(&self) -> Option<EngineCost> {
-        self.noted().costs.first().cloned()
+    /// The costs on the engine, if it counts cycles.
+    pub(super) fn costs(&self) -> Option<Costs> {
+        self.noted().costs.clone()
     }
 
     /// Median time of a bootstrap; of an even number, the mean of the middle two.
@@ -81,6 +96,14 @@ impl TfheEngine for TimedEngine {
 
     fn computes_words(&self) -> bool {
         self.engine.computes_words()
+    }
+
+    fn runs_programs(&self) -> bool {
+        self.engine.runs_programs()
+    }
+
+    fn check(&self, parameters: &ParameterSet) -> Result<(), TfheError> {
+        self.engine.check(parameters)
     }
 
     fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
@@ -129,10 +152,55 @@ impl PreparedKey for TimedKey {
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
         let start = Instant::now();
         let results = self.key.run(jobs)?;
-        let each = start.elapsed().as_secs_f64() / jobs.len().max(1) as f64;
+        let bootstraps: usize = jobs.iter().map(bootstraps).sum();
+        let each = start.elapsed().as_secs_f64() / bootstraps.max(1) as f64;
+        let costs = self.key.take_costs();
+        // Measured once; the lock is not held while the engine computes.
+        let first = self.times.noted().costs.is_none();
+        let measured = match (jobs, &costs[..]) {
+            ([job], [cost]) if first => Some(self.measure(job, cost)?),
+            _ => None,
+        };
         let mut noted = self.times.noted();
-        noted.bootstraps.extend(jobs.iter().map(|_| each));
-        noted.costs.extend(self.key.take_costs());
+        noted.bootstraps.extend((0..bootstraps).map(|_| each));
+        noted.costs = noted.costs.take().or(measured);
         Ok(results)
+    }
+
+    fn runs_program(&self, program: &ProgramJob<'_>) -> bool {
+        self.key.runs_program(program)
+    }
+}
+
+/// The bootstraps of a job.
+fn bootstraps(job: &Job<'_>) -> usize {
+    match job {
+        Job::Program(program) => program.reached().iter().filter(|step| matches!(step, Step::Bootstrap(..))).count(),
+        _ => 1,
+    }
+}
+
+impl TimedKey {
+    /// The costs of instructions, from a job that has run and its cost.
+    fn measure(&self, job: &Job<'_>, cost: &EngineCost) -> Result<Costs, TfheError> {
+        let Job::Program(program) = job else { return Ok(Costs { bootstrap: cost.cycles, ..Costs::default() }) };
+        let cycles = |steps: &[Step]| -> Result<u64, TfheError> {
+            self.key.run(&[ProgramJob { steps, ..*program }.into()])?;
+            Ok(self.key.take_costs().iter().map(|cost| cost.cycles).sum())
+        };
+        let without: Vec<Step> =
+            program.steps.iter().copied().filter(|step| !matches!(step, Step::Bootstrap(..))).collect();
+        let rest = cost.cycles - cycles(&without)?;
+        let [(first, _), .., (second, _)] = program.ciphertexts else {
+            return Err(TfheError::Engine { what: "the program has fewer than two operands".to_owned() });
+        };
+        let alone = cycles(&[Step::Return(*first)])?;
+        let with = |step: Step| Ok::<_, TfheError>(cycles(&[step, Step::Return(*first)])? - alone);
+        Ok(Costs {
+            program: Some(cost.clone()),
+            bootstrap: rest / bootstraps(job).max(1) as u64,
+            addition: Some(with(Step::Add(*first, *second))?),
+            integer_product: Some(with(Step::Scale(*first, 3))?),
+        })
     }
 }

@@ -2,6 +2,8 @@
 
 pub mod registers;
 
+use ciphermill_math::EngineCost;
+
 use crate::axi_memory::{AxiMemory, AxiPort, AxiTiming};
 use crate::model::{Configuration, Model, Port};
 use crate::units::engine_job::registers as job;
@@ -114,6 +116,15 @@ struct RegisterPorts {
     r_resp: Port,
 }
 
+/// The counters of an engine at some time.
+#[derive(Clone, Debug)]
+pub struct Counters {
+    cycles: u32,
+    stalls: u32,
+    /// The name of each AXI4 master, and the bytes that it has read and written.
+    traffic: Vec<(String, u64, u64)>,
+}
+
 /// A model of an engine with the register head `engine_ring`, and its memory.
 ///
 /// The module's register port has the prefix `regs_`, and each AXI4 master the prefix with which it was named.
@@ -206,9 +217,32 @@ impl EngineHost {
         self.model.cycles()
     }
 
-    /// Name, words read and words written of each AXI4 master since it was made.
-    pub fn words(&self) -> Vec<(String, u64, u64)> {
-        self.ports.iter().map(|port| (port.name().to_owned(), port.words().0, port.words().1)).collect()
+    /// The counters of the engine, for [`cost_since`](Self::cost_since).
+    ///
+    /// # Errors
+    /// If the engine refuses a register access.
+    pub fn counters(&mut self) -> Result<Counters, HostError> {
+        let (cycles, stalls) = (self.read(registers::CYCLES)?, self.read(registers::STALLS)?);
+        let port = |port: &AxiPort| {
+            let (read, written) = port.traffic();
+            (port.name().to_owned(), read, written)
+        };
+        let traffic = self.ports.iter().map(port).collect();
+        Ok(Counters { cycles, stalls, traffic })
+    }
+
+    /// The cost of the jobs since then.
+    ///
+    /// # Errors
+    /// If the engine refuses a register access.
+    pub fn cost_since(&mut self, before: &Counters) -> Result<EngineCost, HostError> {
+        let now = self.counters()?;
+        let ports = now.traffic.into_iter().zip(&before.traffic);
+        Ok(EngineCost {
+            cycles: now.cycles.wrapping_sub(before.cycles).into(),
+            stalls: now.stalls.wrapping_sub(before.stalls).into(),
+            ports: ports.map(|((name, read, written), from)| (name, read - from.1, written - from.2)).collect(),
+        })
     }
 
     /// Whether the interrupt is raised.
@@ -233,6 +267,16 @@ impl EngineHost {
             self.clock();
         }
         self.check()
+    }
+
+    /// Gives clock edges, so that a write that follows at once is [`written_at`](Self::written_at) a multiple of `period`.
+    ///
+    /// # Errors
+    /// If the engine breaks a rule of AXI.
+    pub fn align(&mut self, period: u64) -> Result<(), HostError> {
+        // An idle engine takes a write at the second edge.
+        let next = self.model.cycles() - self.reset_at + 2;
+        self.idle(next.next_multiple_of(period) - next)
     }
 
     fn check(&self) -> Result<(), HostError> {
@@ -348,6 +392,14 @@ impl EngineHost {
     /// # Errors
     /// If that takes longer than `patience` cycles, or the engine breaks a rule of AXI.
     pub fn wait(&mut self, patience: u64) -> Result<u32, HostError> {
+        self.wait_with(patience, &mut |_| ())
+    }
+
+    /// The same; `progress` receives the clock edges since the beginning.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn wait_with(&mut self, patience: u64, progress: &mut dyn FnMut(u64)) -> Result<u32, HostError> {
         let begin = self.cycles();
         while self.read(registers::STATUS)? & registers::STATUS_BUSY != 0 {
             self.check()?;
@@ -355,6 +407,7 @@ impl EngineHost {
                 return Err(HostError::Stuck { cycles: patience });
             }
             self.idle(16)?;
+            progress(self.cycles() - begin);
         }
         self.check()?;
         self.read(registers::CYCLES)

@@ -168,6 +168,18 @@ impl TfheEngine {
         1 << self.log_n
     }
 
+    /// The number of transform circuits.
+    #[must_use]
+    pub fn circuits(&self) -> usize {
+        self.circuits
+    }
+
+    /// The first address behind the memory.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.host.memory.end()
+    }
+
     /// Sets the ring again, as after a reset or a CLEAR.
     ///
     /// # Errors
@@ -338,9 +350,22 @@ impl TfheEngine {
     /// # Errors
     /// If the host fails, or the status is not `DONE`.
     pub fn run_job(&mut self, descriptor: Descriptor, patience: u64) -> Result<Result<u32, JobStatus>, HostError> {
+        self.run_job_with(descriptor, patience, &mut |_| ())
+    }
+
+    /// The same; `progress` receives the clock edges since the beginning.
+    ///
+    /// # Errors
+    /// As [`run_job`](Self::run_job).
+    pub fn run_job_with(
+        &mut self,
+        descriptor: Descriptor,
+        patience: u64,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Result<u32, JobStatus>, HostError> {
         let before = self.host.read(ring::CYCLES)?;
         let index = self.host.push(&[descriptor.to_bytes()])?[0];
-        let after = self.host.wait(patience)?;
+        let after = self.host.wait_with(patience, progress)?;
         Ok(match self.host.status(index) {
             job::STATUS_CODE_DONE => Ok(after.wrapping_sub(before)),
             other => Err(JobStatus(other)),

@@ -1,0 +1,214 @@
+//! The TFHE engine's cycle model behind the seam of TFHE.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ciphermill_math::{EngineCost, EngineInfo, EngineKind};
+use ciphermill_tfhe::ciphertext::KeyTag;
+use ciphermill_tfhe::dimension::Decomposition;
+use ciphermill_tfhe::engine::{Job, KeyPart, Output, PreparedKey, ProgramJob, TfheEngine};
+use ciphermill_tfhe::modulus_switch::ModulusSwitch;
+use ciphermill_tfhe::parameters::{KeyOrder, ParameterSet, SecurityPolicy, TorusWidth};
+use ciphermill_tfhe::progress::Progress;
+use ciphermill_tfhe::{Backend, CpuEngine, TfheError};
+
+use super::engine_cost;
+use crate::tfhe_engine::{CIRCUITS, PORTS, TfheJob, TfheKey, TfheSize, WORD_BYTES, cost};
+
+const NAME: &str = "model-tfhe";
+/// The polynomial sizes for which the model is compared with the RTL.
+const SIZES: [usize; 2] = [4096, 16384];
+/// The engine's registers of n, and of bases and digits.
+const MAX_DIMENSION: usize = 1023;
+const MAX_LEVELS: usize = 15;
+const MAX_BASE_LOG: usize = 16;
+const MAX_SWITCH_BASE_LOG: usize = 4;
+
+/// A key as the engine's registers describe it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TfheShape {
+    /// N.
+    pub polynomial_size: usize,
+    /// n.
+    pub dimension: usize,
+    /// The decomposition of the rotation.
+    pub rotation: Decomposition,
+    /// The decomposition of the key switch.
+    pub switch: Decomposition,
+}
+
+impl TfheShape {
+    /// The engine's key of a parameter set, on `engine` with polynomials of one of these sizes.
+    ///
+    /// # Errors
+    /// [`TfheError::Engine`], which names the bound that the set breaks.
+    pub fn of(parameters: &ParameterSet, engine: &str, sizes: &[usize]) -> Result<Self, TfheError> {
+        let spec = parameters.spec();
+        let shape = Self {
+            polynomial_size: spec.polynomial_size.get(),
+            dimension: spec.lwe_dimension.0,
+            rotation: spec.pbs,
+            switch: spec.ks,
+        };
+        let beyond = |of: Decomposition, base: usize| of.base_log.0 > base || of.level_count.0 > MAX_LEVELS;
+        let given: Vec<String> = sizes.iter().map(|size| format!("N = {size}")).collect();
+        let refused = [
+            (spec.torus != TorusWidth::U64, "a torus of 64 bits".to_owned()),
+            (!sizes.contains(&shape.polynomial_size), given.join(" or ")),
+            (spec.glwe_dimension.0 != 1, "k = 1".to_owned()),
+            (spec.modulus_switch != ModulusSwitch::Plain, "the plain modulus switch".to_owned()),
+            (shape.dimension > MAX_DIMENSION, format!("n up to {MAX_DIMENSION}")),
+            (beyond(shape.rotation, MAX_BASE_LOG), format!("a base up to 2^{MAX_BASE_LOG}, {MAX_LEVELS} digits")),
+            (beyond(shape.switch, MAX_SWITCH_BASE_LOG), format!("key switches in base up to 2^{MAX_SWITCH_BASE_LOG}")),
+        ];
+        match refused.into_iter().find(|(wrong, _)| *wrong) {
+            Some((_, use_)) => Err(TfheError::Engine {
+                what: format!("{engine} computes no set {}; use a set with {use_}", spec.name),
+            }),
+            None => Ok(shape),
+        }
+    }
+
+    /// The size of the engine.
+    #[must_use]
+    pub fn size(&self) -> TfheSize {
+        TfheSize { polynomial_size: self.polynomial_size as u64 }
+    }
+
+    /// The key of the cycle model.
+    #[must_use]
+    pub fn key(&self) -> TfheKey {
+        TfheKey {
+            dimension: self.dimension as u64,
+            levels: self.rotation.level_count.0 as u64,
+            switch_levels: self.switch.level_count.0 as u64,
+        }
+    }
+}
+
+/// An engine that computes on the CPU by the exact transform, and counts the cycles of the TFHE engine with two transform
+/// circuits and a memory that never waits.
+///
+/// # Example
+/// ```
+/// use ciphermill_arch::engines::ModelTfhe;
+/// use ciphermill_tfhe::TfheEngine;
+///
+/// let engine = ModelTfhe::new();
+/// assert_eq!(engine.info().to_string(), "model-tfhe, simulated, 2 circuits");
+/// assert!(engine.runs_programs());
+/// ```
+#[derive(Clone, Debug)]
+pub struct ModelTfhe {
+    cpu: CpuEngine,
+}
+
+impl Default for ModelTfhe {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ModelTfhe {
+    /// The engine, on the best instruction set of this CPU.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { cpu: CpuEngine::new(Backend::Ntt) }
+    }
+}
+
+impl TfheEngine for ModelTfhe {
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new(NAME, EngineKind::Simulated).on(format!("{CIRCUITS} circuits"))
+    }
+
+    fn runs_programs(&self) -> bool {
+        true
+    }
+
+    fn check(&self, parameters: &ParameterSet) -> Result<(), TfheError> {
+        TfheShape::of(parameters, "the cycle model", &SIZES).map(drop)
+    }
+
+    fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
+        self.cpu.key_bytes(parameters)
+    }
+
+    fn prepare(
+        &self,
+        parts: Vec<KeyPart<'_>>,
+        policy: SecurityPolicy,
+        progress: Progress<'_>,
+    ) -> Result<Arc<dyn PreparedKey>, TfheError> {
+        let key = self.cpu.prepare(parts, policy, progress)?;
+        let shape = TfheShape::of(key.parameters(), "the cycle model", &SIZES)?;
+        Ok(Arc::new(ModelKey { key, shape, costs: Mutex::default() }))
+    }
+}
+
+#[derive(Debug)]
+struct ModelKey {
+    key: Arc<dyn PreparedKey>,
+    shape: TfheShape,
+    costs: Mutex<Vec<EngineCost>>,
+}
+
+impl ModelKey {
+    fn cost(&self, job: &TfheJob) -> EngineCost {
+        let cost = cost(self.shape.size(), self.shape.key(), job);
+        let keys: Vec<_> = (0..PORTS).map(|port| (format!("key_{port}"), [cost.key, 0])).collect();
+        // The ring's port reads the descriptor and writes a word with the status.
+        let own = [("ring", [WORD_BYTES, WORD_BYTES]), ("data", cost.data)];
+        let ports = own.into_iter().chain(keys.iter().map(|(name, bytes)| (name.as_str(), *bytes)));
+        engine_cost(cost.cycles, cost.stalls, ports)
+    }
+}
+
+impl PreparedKey for ModelKey {
+    fn parameters(&self) -> &ParameterSet {
+        self.key.parameters()
+    }
+
+    fn tag(&self) -> KeyTag {
+        self.key.tag()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.key.memory_bytes()
+    }
+
+    fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
+        // Refused before any of them runs.
+        if let Some(other) = jobs.iter().find(|job| !matches!(job, Job::Bootstrap(_) | Job::Program(_))) {
+            return Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() });
+        }
+        let mut outputs = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let (output, model) = match job {
+                Job::Program(program) => {
+                    if !self.runs_program(program) {
+                        return Err(TfheError::Engine { what: "a program computes under the small key".to_owned() });
+                    }
+                    let opcodes = program.reached().iter().map(|step| step.opcode()).collect();
+                    (Output::Ciphertext(program.by_steps(&*self.key)?), TfheJob::Program(opcodes))
+                }
+                Job::Bootstrap(bootstrap) => {
+                    let output = self.key.bootstrap(bootstrap.input, bootstrap.test_vector)?;
+                    let big = bootstrap.input.choice() == KeyOrder::Big;
+                    (Output::Ciphertext(output), TfheJob::Bootstrap { big })
+                }
+                other => return Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() }),
+            };
+            outputs.push(output);
+            self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(self.cost(&model));
+        }
+        Ok(outputs)
+    }
+
+    fn runs_program(&self, program: &ProgramJob<'_>) -> bool {
+        program.ciphertexts.iter().all(|(_, ciphertext)| ciphertext.choice() == KeyOrder::Small)
+    }
+
+    fn take_costs(&self) -> Vec<EngineCost> {
+        std::mem::take(&mut *self.costs.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
