@@ -22,9 +22,18 @@ pub fn cargo() -> Command {
 /// # Errors
 /// If the exit status is not 0, or the JSON does not have `"correct": true`.
 pub fn command(run: &str) -> Result<Value, Box<dyn Error>> {
+    command_with(run, "", &[])
+}
+
+/// The same with features of the build, and with variables of its environment.
+///
+/// # Errors
+/// As [`command`].
+pub fn command_with(run: &str, features: &str, environment: &[(&str, &str)]) -> Result<Value, Box<dyn Error>> {
     eprintln!("ciphermill {run}");
     let output = cargo()
-        .args(["run", "--quiet", "--release", "--locked", "--bin", "ciphermill", "--"])
+        .args(["run", "--quiet", "--release", "--locked", "--bin", "ciphermill", "--features", features, "--"])
+        .envs(environment.iter().copied())
         .args(run.split(' '))
         .arg("--json")
         .stderr(Stdio::inherit())
