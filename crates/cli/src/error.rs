@@ -12,6 +12,7 @@ use ciphermill_bfv::BfvError;
 use ciphermill_bigint::{BigIntError, EngineError};
 use ciphermill_blockspace::backup::BackupError;
 use ciphermill_blockspace::volume::VolumeError;
+use ciphermill_client::paillier_host::HostError;
 use ciphermill_client::{ClientError, needs_opt_in};
 use ciphermill_device::DeviceError;
 use ciphermill_hmvp::HmvpError;
@@ -169,6 +170,7 @@ through_client!(
     BfvError,
     HmvpError,
     PaillierError,
+    HostError,
     RandomError,
     DeviceError,
     BindingError

@@ -13,6 +13,8 @@ use ciphermill_paillier::{KeyBits, PaillierError, RandomError};
 use ciphermill_program::BindingError;
 use ciphermill_tfhe::{EncodingError, ParameterError, TfheError};
 
+use crate::paillier_host::HostError;
+
 /// Why a call of the client library failed.
 ///
 /// # Example
@@ -133,6 +135,9 @@ pub enum ClientError {
         /// The engine.
         engine: &'static str,
     },
+    /// A Paillier host cannot be served or reached.
+    #[error(transparent)]
+    PaillierHost(#[from] HostError),
     /// The address of a served device cannot be used.
     #[error(transparent)]
     Address(#[from] AddressError),
@@ -274,6 +279,7 @@ impl ClientError {
                 | Self::SecretKeyNeeded
                 | Self::BoundBinary { .. }
                 | Self::Address(_)
+                | Self::PaillierHost(HostError::NotLoopback { .. } | HostError::Address { .. })
                 | Self::EngineLacks { .. }
         )
     }

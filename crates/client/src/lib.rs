@@ -28,6 +28,7 @@ pub mod key_files;
 mod kind;
 pub mod numbers;
 pub mod paillier;
+pub mod paillier_host;
 pub mod process;
 pub mod program;
 pub mod remote;

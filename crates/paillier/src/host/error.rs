@@ -1,5 +1,7 @@
 //! Why a stream, or one instruction of it, is refused.
 
+use std::time::Duration;
+
 use ciphermill_bigint::{BigIntError, EngineError};
 use ciphermill_wire::WireError;
 
@@ -110,6 +112,12 @@ pub enum FieldError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
+    /// The time of the request was over before the instruction began.
+    #[error("the time of a request, {limit:?}, is over; send fewer instructions or smaller operands")]
+    Late {
+        /// The time.
+        limit: Duration,
+    },
     /// Nothing was put into the slot, or what should have been was refused.
     #[error("slot {slot} is empty; set a key or a modulus first")]
     SlotEmpty {
@@ -225,6 +233,8 @@ pub enum Status {
     Engine = 4,
     /// The operating system gave no randomness.
     Random = 5,
+    /// The time of the request was over.
+    Late = 6,
 }
 
 impl Status {
@@ -235,10 +245,10 @@ impl Status {
     /// use ciphermill_paillier::host::Status;
     ///
     /// assert_eq!(Status::from_code(3), Some(Status::Operand));
-    /// assert_eq!(Status::from_code(6), None);
+    /// assert_eq!(Status::from_code(7), None);
     /// ```
     pub fn from_code(code: u16) -> Option<Self> {
-        let all = [Self::Done, Self::Slot, Self::Key, Self::Operand, Self::Engine, Self::Random];
+        let all = [Self::Done, Self::Slot, Self::Key, Self::Operand, Self::Engine, Self::Random, Self::Late];
         all.into_iter().find(|&status| status as u16 == code)
     }
 }
@@ -258,6 +268,7 @@ impl Refusal {
             | Self::Engine(EngineError::ModulusBits { .. } | EngineError::ExponentBits { .. }) => Status::Operand,
             Self::Engine(_) | Self::Answer { .. } => Status::Engine,
             Self::Random(_) => Status::Random,
+            Self::Late { .. } => Status::Late,
         }
     }
 }

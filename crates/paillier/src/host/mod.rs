@@ -62,12 +62,14 @@ pub struct HostConfig {
     pub remembered: usize,
     /// Key sizes that it works with.
     pub policy: SizePolicy,
+    /// The time of a request. Instructions that have not begun then are refused; the one in work is finished.
+    pub time: Duration,
 }
 
 impl Default for HostConfig {
-    /// Default limits, 16 remembered keys and moduli, keys of 2048 bits and more.
+    /// Default limits, 16 remembered keys and moduli, keys of 2048 bits and more, any time.
     fn default() -> Self {
-        Self { limits: Limits::default(), remembered: 16, policy: SizePolicy::default() }
+        Self { limits: Limits::default(), remembered: 16, policy: SizePolicy::default(), time: Duration::MAX }
     }
 }
 
@@ -88,6 +90,7 @@ impl Default for HostConfig {
 pub struct Host {
     engine: TrustedEngine,
     limits: Limits,
+    time: Duration,
     store: Store,
     random: Csprng,
     metrics: Metrics,
@@ -101,7 +104,8 @@ impl Host {
     pub fn new(engine: TrustedEngine, config: HostConfig) -> Result<Self, RandomError> {
         let store = Store::new(config.limits.slots, config.remembered, config.policy);
         let random = Csprng::from_os()?;
-        Ok(Self { engine, limits: config.limits, store, random, metrics: Metrics::default() })
+        let HostConfig { limits, time, .. } = config;
+        Ok(Self { engine, limits, time, store, random, metrics: Metrics::default() })
     }
 
     /// The engine.
@@ -152,24 +156,34 @@ impl Host {
     /// more of them is planned and dispatched in parts.
     pub fn execute(&mut self, request: &Request) -> Response {
         self.metrics.streams += 1;
+        let begun = Instant::now();
         let mut room = plan::Room::new(self.limits.result_bytes);
         let mut outcomes = Vec::new();
         let mut planned = Vec::new();
         for (index, instruction) in request.instructions.iter().enumerate() {
             // Jobs hold the constants that they need.
             if instruction.sets() && self.store.is_full() {
-                outcomes.extend(planned.drain(..).map(|plan| self.dispatch(plan)));
+                outcomes.extend(planned.drain(..).map(|plan| self.dispatch(begun, plan)));
             }
+            let in_time = self.in_time(begun);
             let Self { engine, store, random, limits, .. } = self;
-            let (job, planning) = timed(|| plan::plan(engine, limits, store, random, &mut room, (index, instruction)));
+            let (job, planning) = timed(|| {
+                in_time.and_then(|()| plan::plan(engine, limits, store, random, &mut room, (index, instruction)))
+            });
             planned.push(Planned { operation: instruction.operation(), job, planning });
         }
-        outcomes.extend(planned.into_iter().map(|plan| self.dispatch(plan)));
+        outcomes.extend(planned.into_iter().map(|plan| self.dispatch(begun, plan)));
         self.metrics.constants_computed = self.store.computed();
         Response { outcomes }
     }
 
-    fn dispatch(&mut self, Planned { operation, job, planning }: Planned) -> Outcome {
+    /// Refuses an instruction once the time of the request is over.
+    fn in_time(&self, begun: Instant) -> Result<(), Refusal> {
+        if begun.elapsed() > self.time { Err(Refusal::Late { limit: self.time }) } else { Ok(()) }
+    }
+
+    fn dispatch(&mut self, begun: Instant, Planned { operation, job, planning }: Planned) -> Outcome {
+        let job = job.and_then(|job| self.in_time(begun).map(|()| job));
         let (result, engine) = timed(|| job.and_then(|job| dispatch::dispatch(&self.engine, &job)));
         let counts = self.metrics.of_mut(operation);
         counts.planning += planning;

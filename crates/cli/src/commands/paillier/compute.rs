@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ciphermill_bigint::{ModExpEngine, WeightMatrix};
+use ciphermill_bigint::{CoprocessorEngine, ModExpEngine, WeightMatrix};
 use ciphermill_client::numbers::{self, Numbers};
 use ciphermill_client::paillier;
+use ciphermill_client::paillier_host::RemoteHost;
 use ciphermill_paillier::{CiphertextVector, EngineEncryption, EngineEvaluation, PlaintextVector, PublicKey, Scalars};
+use num_bigint::BigInt;
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -48,6 +50,9 @@ struct Common {
     /// Blind the result again, so that it cannot be linked to its inputs
     #[arg(long)]
     rerandomise: bool,
+    /// Compute on `paillier host` at this loopback address, which sees the integers
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "engine")]
+    host: Option<String>,
     #[command(flatten)]
     engine: EngineArgs,
     #[command(flatten)]
@@ -72,7 +77,10 @@ struct OnEngine<'a> {
 
 impl Common {
     fn open(&self) -> Result<OnEngine<'_>, CliError> {
-        let engine = self.engine.mod_exp()?;
+        let engine: Arc<dyn ModExpEngine> = match &self.host {
+            Some(address) => Arc::new(CoprocessorEngine::new(RemoteHost::connect(address)?)),
+            None => self.engine.mod_exp()?,
+        };
         let key = paillier::public_key(&self.public_key, self.security.security().paillier())?;
         Ok(OnEngine { common: self, engine, key })
     }
@@ -86,7 +94,17 @@ impl OnEngine<'_> {
 
     /// For numbers and blinding factors that may be secret.
     fn encryption(&self) -> Result<EngineEncryption, CliError> {
-        Ok(paillier::encryption(self.engine.clone(), &self.key, self.common.security.security().paillier())?)
+        // Blinding factors are drawn here, so that they do not reach a host.
+        let engine = match self.common.host {
+            Some(_) => self.common.engine.mod_exp()?,
+            None => self.engine.clone(),
+        };
+        Ok(paillier::encryption(engine, &self.key, self.common.security.security().paillier())?)
+    }
+
+    /// Whether the numbers go to a host, which sees them.
+    fn shows_numbers(&self) -> bool {
+        self.common.host.is_some()
     }
 
     fn finish(&self, mut result: CiphertextVector) -> Result<(), CliError> {
@@ -95,6 +113,16 @@ impl OnEngine<'_> {
         }
         Report::write(&result, &self.common.out, self.common.force)?.tell(self.common.json)
     }
+}
+
+/// The integers as a host gets them.
+fn shown(values: &[BigInt]) -> Result<Vec<i128>, CliError> {
+    // The least one has no negative.
+    let value = |value: &BigInt| i128::try_from(value).ok().filter(|value| *value > i128::MIN);
+    let all: Option<Vec<i128>> = values.iter().map(value).collect();
+    all.ok_or_else(|| {
+        CliError::Usage("an integer has 128 bits or more; with --host, use magnitudes below 2^127".to_owned())
+    })
 }
 
 /// Add ciphertexts, or plain integers to ciphertexts, element by element
@@ -117,7 +145,7 @@ pub(crate) struct AddArgs {
     values: Option<PathBuf>,
     /// As many plain integers, separated by commas
     #[arg(long, value_name = "M,…", value_delimiter = ',', allow_hyphen_values = true)]
-    value: Vec<num_bigint::BigInt>,
+    value: Vec<BigInt>,
     /// Subtract instead
     #[arg(long)]
     subtract: bool,
@@ -139,6 +167,11 @@ pub(super) fn add(args: &AddArgs) -> Result<(), CliError> {
                 Some(path) => numbers::read(path)?.entries,
                 None => args.value.clone(),
             };
+            if on.shows_numbers() {
+                let sign = if args.subtract { -1 } else { 1 };
+                let values: Vec<i128> = shown(&values)?.into_iter().map(|value| sign * value).collect();
+                return on.finish(on.evaluation()?.add_public(&left, &values)?);
+            }
             let plain = PlaintextVector::from_bigints(&on.key, &values)?;
             let encryption = on.encryption()?;
             if args.subtract {
@@ -173,8 +206,13 @@ pub(crate) struct MultiplyArgs {
 pub(super) fn multiply(args: &MultiplyArgs) -> Result<(), CliError> {
     let on = args.common.open()?;
     let vector = paillier::ciphertexts(&args.file, &on.key)?;
-    let scalars = Scalars::from_bigints(&args.integers.read()?, args.scalar_bits)?;
-    on.finish(on.encryption()?.multiply_scalars(&vector, &scalars)?)
+    let integers = args.integers.read()?;
+    let scalars = Scalars::from_bigints(&integers, args.scalar_bits)?;
+    let product = match on.shows_numbers() {
+        true => on.evaluation()?.multiply_public(&vector, &shown(&integers)?)?,
+        false => on.encryption()?.multiply_scalars(&vector, &scalars)?,
+    };
+    on.finish(product)
 }
 
 /// Multiply a plain matrix by a vector of ciphertexts

@@ -1,6 +1,7 @@
 //! `paillier`: integers that are added and multiplied by plain integers while they are encrypted, from keys to results.
 
 mod compute;
+mod host;
 mod info;
 mod owner;
 
@@ -23,6 +24,7 @@ enum Verb {
     Add(compute::AddArgs),
     Multiply(compute::MultiplyArgs),
     Matvec(compute::MatvecArgs),
+    Host(host::Args),
     Info(info::Args),
 }
 
@@ -34,6 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Verb::Add(args) => compute::add(args),
         Verb::Multiply(args) => compute::multiply(args),
         Verb::Matvec(args) => compute::matvec(args),
+        Verb::Host(args) => host::run(args),
         Verb::Info(args) => info::run(args),
     }
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use ciphermill_client::files;
 use ciphermill_client::key_files::KeyFile;
 use ciphermill_client::paillier::{self, EncryptionKey};
-use ciphermill_paillier::KeyBits;
+use ciphermill_client::paillier_host::RemoteHost;
 use ciphermill_paillier::fixed_point::{FixedPoint, FixedPointError, FixedPointPlaintext, Number};
+use ciphermill_paillier::{Blinding, KeyBits, PlaintextVector};
 use num_bigint::BigInt;
 use serde::Serialize;
 use zeroize::Zeroizing;
@@ -104,6 +105,9 @@ pub(crate) struct EncryptArgs {
     /// Blind with r^n for a random r, as in Paillier's paper
     #[arg(long)]
     strict: bool,
+    /// Encrypt on `paillier host` at this loopback address, which sees the integers
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["engine", "secret_key"])]
+    host: Option<String>,
     #[command(flatten)]
     engine: EngineArgs,
     #[command(flatten)]
@@ -166,6 +170,14 @@ fn reals_in(path: &Path) -> Result<Zeroizing<Vec<f64>>, CliError> {
 
 pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {
     let values = args.values()?;
+    let policy = args.security.security().paillier();
+    if let (Some(address), Some(path)) = (&args.host, &args.public_key) {
+        let key = paillier::public_key(path, policy)?;
+        let blinding = if args.strict { Blinding::Strict } else { key.default_blinding() };
+        let plaintexts = PlaintextVector::from_bigints(&key, &values)?;
+        let ciphertexts = RemoteHost::connect(address)?.encrypt(&plaintexts, blinding)?;
+        return Report::write(&ciphertexts, &args.out, args.force)?.tell(args.json);
+    }
     let key = match (&args.secret_key, &args.public_key) {
         (Some(path), _) => EncryptionKey::Secret(path),
         (None, Some(path)) => EncryptionKey::Public(path),
@@ -173,7 +185,7 @@ pub(super) fn encrypt(args: &EncryptArgs) -> Result<(), CliError> {
         _ => return Err(CliError::Usage("give --public-key or --secret-key".to_owned())),
     };
     let engine = args.engine.mod_exp()?;
-    let ciphertexts = paillier::encrypt(engine, key, args.security.security().paillier(), &values, args.strict)?;
+    let ciphertexts = paillier::encrypt(engine, key, policy, &values, args.strict)?;
     Report::write(&ciphertexts, &args.out, args.force)?.tell(args.json)
 }
 

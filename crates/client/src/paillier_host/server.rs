@@ -1,0 +1,175 @@
+//! The server.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ciphermill_bigint::TrustedEngine;
+use ciphermill_paillier::SizePolicy;
+use ciphermill_paillier::host::{Host, HostConfig, Limits};
+
+use super::{HostError, HostLimits, frame, loopback};
+
+/// The most integers of an operand. With the bytes of a request, it bounds the time of one instruction.
+const ELEMENTS: u32 = 4096;
+/// The time in which a peer gets the reason of a refusal.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// A host that listens on a loopback address. Slots belong to a connection; all share the engine.
+///
+/// # Example
+/// ```
+#[doc = include_str!("../example_paillier.txt")]
+/// use ciphermill_client::paillier_host::{HostLimits, HostServer, RemoteHost};
+/// let server = HostServer::bind("127.0.0.1:0", HostLimits::default())?;
+/// let address = server.address().to_string();
+/// let stop = server.stop();
+/// let trusted = ciphermill_bigint::TrustedEngine::cpu();
+/// let serving = std::thread::spawn(move || server.run(&trusted, policy));
+/// let host = RemoteHost::connect(&address)?;
+/// let plaintexts = PlaintextVector::from_i64(owner.public_key(), &[3, -5]);
+/// let encrypted = host.encrypt(&plaintexts, Blinding::Strict)?;
+/// assert_eq!(owner.decrypt(&encrypted)?.to_i64()?, [3, -5]);
+/// stop.now();
+/// assert!(serving.join().is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct HostServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    limits: HostLimits,
+    stopped: Arc<AtomicBool>,
+}
+
+/// Ends a server from another thread.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    address: SocketAddr,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// Accepts no more connections. Each open connection ends with its present request.
+    pub fn now(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        // A connection wakes the server; if none can be made, the next one of a peer does.
+        let _ = TcpStream::connect_timeout(&self.address, FAREWELL);
+    }
+}
+
+/// Counts a connection until it ends.
+struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl HostServer {
+    /// Listens on a loopback address; port 0 chooses a free one.
+    ///
+    /// # Errors
+    /// [`HostError::Address`], [`HostError::NotLoopback`] or [`HostError::Io`].
+    pub fn bind(address: &str, limits: HostLimits) -> Result<Self, HostError> {
+        let address = loopback(address)?;
+        let failed = |source| HostError::Io { what: "cannot listen on", address, source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address, limits, stopped: Arc::default() })
+    }
+
+    /// The address on which it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Ends the server.
+    #[must_use]
+    pub fn stop(&self) -> Stop {
+        Stop { address: self.address, stopped: Arc::clone(&self.stopped) }
+    }
+
+    /// Serves until it is stopped.
+    ///
+    /// # Errors
+    /// [`HostError::Io`] if no more connections can be accepted.
+    pub fn run(self, engine: &TrustedEngine, policy: SizePolicy) -> Result<(), HostError> {
+        let open = Arc::new(AtomicUsize::new(0));
+        let limits = self.limits;
+        for connection in self.listener.incoming() {
+            if self.stopped.load(Ordering::Relaxed) {
+                break;
+            }
+            let mut stream = match connection {
+                Ok(stream) => stream,
+                // The peer has gone again, or this process has too many files open for a moment.
+                Err(_) => {
+                    thread::sleep(Duration::from_millis(10));
+                    continue;
+                }
+            };
+            let place = Place(Arc::clone(&open));
+            if open.fetch_add(1, Ordering::Relaxed) >= limits.connections {
+                let what =
+                    format!("{} connections are open, the most of this host; try again later", limits.connections);
+                refuse(&mut stream, &what);
+                continue;
+            }
+            let (engine, stopped) = (engine.clone(), Arc::clone(&self.stopped));
+            let serve = move || {
+                let _place = place;
+                serve(&mut stream, engine, policy, &limits, &stopped);
+            };
+            // Without a thread, the connection is closed.
+            let _ = thread::Builder::new().name("paillier-host".to_owned()).spawn(serve);
+        }
+        Ok(())
+    }
+}
+
+/// Sends the reason why the peer is not served. The peer may have gone.
+fn refuse(stream: &mut TcpStream, what: &str) {
+    let _ = frame::write(stream, &frame::answer(frame::REFUSED, what.as_bytes()), Instant::now() + FAREWELL);
+}
+
+/// Serves one connection until it ends, breaks a limit, or the server stops.
+fn serve(stream: &mut TcpStream, engine: TrustedEngine, policy: SizePolicy, limits: &HostLimits, stopped: &AtomicBool) {
+    let bytes = u64::from(limits.bytes);
+    let stream_limits = Limits { body_bytes: bytes, result_bytes: bytes, elements: ELEMENTS, ..Limits::default() };
+    let config = HostConfig { limits: stream_limits, policy, time: limits.compute, ..HostConfig::default() };
+    let mut host = match Host::new(engine, config) {
+        Ok(host) => host,
+        Err(error) => return refuse(stream, &error.to_string()),
+    };
+    while !stopped.load(Ordering::Relaxed) {
+        let mut length = [0; 4];
+        match frame::read(stream, &mut length, Instant::now() + limits.idle) {
+            Ok(true) => {}
+            Ok(false) | Err(_) => return,
+        }
+        let length = u32::from_le_bytes(length);
+        // The envelope of a stream adds some bytes to its body.
+        let most = limits.bytes.saturating_add(64);
+        if length > most {
+            return refuse(stream, &format!("a request of {length} bytes; use at most {most}"));
+        }
+        let mut request = vec![0; length as usize];
+        match frame::read(stream, &mut request, Instant::now() + limits.transfer) {
+            Ok(true) => {}
+            Ok(false) | Err(_) => return,
+        }
+        let response = match host.serve(&request) {
+            Ok(response) => response,
+            Err(error) => return refuse(stream, &error.to_string()),
+        };
+        let answer = frame::answer(frame::DONE, &response);
+        if frame::write(stream, &answer, Instant::now() + limits.transfer).is_err() {
+            return;
+        }
+    }
+}
