@@ -1,11 +1,12 @@
 //! The output of a command: results on standard output, progress on standard error.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use ciphermill_client::key_files::KeyFile;
 use comfy_table::{ContentArrangement, Table, presets};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -67,9 +68,11 @@ impl Progress {
     /// [`set`](Self::set) gets all cycles.
     pub(crate) fn cycles(what: &'static str) -> Self {
         let bar = ProgressBar::new(0).with_message(what);
-        let template = "{msg} {wide_bar} {human_pos} of {human_len} cycles, {per_sec:>9}, {eta} left";
+        let template = "{msg} {wide_bar} {human_pos} of {human_len} cycles, {rate} cycles/s, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+                let _ = write!(out, "{:.0}", state.per_sec());
+            }));
         }
         Self(bar)
     }
