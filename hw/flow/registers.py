@@ -57,8 +57,14 @@ def rust(top: AddrmapNode) -> str:
                 f"/// {field.get_property('name')}.",
                 f"pub const {name}_{field.inst_name}: u32 = {mask(field):#x};",
             ]
-            for value, number, text in values(field):
+            encoded = list(values(field))
+            for value, number, text in encoded:
                 lines += [f"/// {text}.", f"pub const {name}_{field.inst_name}_{value}: u32 = {number};"]
+            if encoded:
+                lines += ["/// The names of these values."]
+                lines += [f"pub const {name}_{field.inst_name}_NAMES: [(u32, &str); {len(encoded)}] = ["]
+                lines += [f'    ({name}_{field.inst_name}_{value}, "{value}"),' for value, _, _ in encoded]
+                lines += ["];"]
     return "\n".join(lines) + "\n"
 
 

@@ -48,26 +48,8 @@ pub enum HostError {
 pub struct JobStatus(pub u32);
 
 fn name(status: u32) -> String {
-    let name = match status {
-        job::STATUS_CODE_PENDING => "PENDING",
-        job::STATUS_CODE_MALFORMED => "MALFORMED",
-        job::STATUS_CODE_FETCH_FAILED => "FETCH_FAILED",
-        job::STATUS_CODE_UNSUPPORTED => "UNSUPPORTED",
-        job::STATUS_CODE_READ_FAILED => "READ_FAILED",
-        job::STATUS_CODE_WRITE_FAILED => "WRITE_FAILED",
-        job::STATUS_CODE_WRONG_ADDRESS => "WRONG_ADDRESS",
-        job::STATUS_CODE_WRONG_LENGTH => "WRONG_LENGTH",
-        job::STATUS_CODE_NO_KEY => "NO_KEY",
-        job::STATUS_CODE_EVEN_MODULUS => "EVEN_MODULUS",
-        job::STATUS_CODE_LARGE_OPERAND => "LARGE_OPERAND",
-        job::STATUS_CODE_WRONG_INSTRUCTION => "WRONG_INSTRUCTION",
-        job::STATUS_CODE_WRONG_REGISTER => "WRONG_REGISTER",
-        job::STATUS_CODE_WRONG_KEY => "WRONG_KEY",
-        job::STATUS_CODE_STACK_LIMIT => "STACK_LIMIT",
-        job::STATUS_CODE_NO_RETURN => "NO_RETURN",
-        _ => return status.to_string(),
-    };
-    name.to_owned()
+    let named = job::STATUS_CODE_NAMES.into_iter().find(|(code, _)| *code == status);
+    named.map_or_else(|| status.to_string(), |(_, name)| name.to_owned())
 }
 
 /// A job descriptor without its status.
