@@ -324,9 +324,15 @@ impl Case {
             (&[Step::Bootstrap(0, 1), Step::Return(1)], "a ciphertext as test vector"),
             (&[Step::Add(0, 1)], "a program without return"),
             (&[], "an empty program"),
+            (&[Step::Move(200, 0), Step::Return(0)], "a ciphertext in the place of a test vector"),
         ] {
             let accepted = key.run(&[ProgramJob { steps, ..program }.into()]).is_ok();
             self.require(!accepted, || format!("{what} was accepted"))?;
+        }
+        for ciphertexts in [&[(0, x), (0, y)], &[(0, x), (200, y)]] {
+            let steps = &[Step::Return(0)];
+            let accepted = key.run(&[ProgramJob { steps, ciphertexts, ..program }.into()]).is_ok();
+            self.require(!accepted, || "a register with two objects was accepted".to_owned())?;
         }
         let again = key.run(&[program.into()])?.pop().and_then(Output::into_ciphertext);
         self.require(again.is_some_and(|again| same_bits(&again, &expected)), || {

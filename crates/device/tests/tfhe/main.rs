@@ -10,5 +10,6 @@ mod programs;
 mod state;
 #[path = "../support/tfhe.rs"]
 mod support;
+mod whole;
 mod word_faults;
 mod words;

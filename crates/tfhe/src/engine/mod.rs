@@ -31,7 +31,7 @@ use crate::progress::Progress;
 use crate::word::{Table, Word};
 pub use cpu::CpuEngine;
 pub use parts::{KeyPart, KeyPartError, KeyPartId};
-pub use program::{Place, ProgramJob, Step};
+pub use program::{ProgramJob, Register, Step};
 pub use selectors::{DigitSelectors, SelectorFile, Selectors};
 
 /// An engine that computes on TFHE ciphertexts: the CPU, a cycle model, RTL or a GPU.

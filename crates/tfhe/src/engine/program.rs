@@ -7,27 +7,27 @@ use crate::ciphertext::{Ciphertext, TestVector};
 use crate::error::TfheError;
 
 /// The number of a register of a program. Ciphertexts and test vectors share the numbers.
-pub type Place = u8;
+pub type Register = u8;
 
 /// One step of a program: an instruction of the paper's Table 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Ends the program with the content of a place.
-    Return(Place),
-    /// Copies the second place to the first.
-    Move(Place, Place),
+    /// Ends the program with the content of a register.
+    Return(Register),
+    /// Copies the second register to the first.
+    Move(Register, Register),
     /// Puts a content on the stack.
-    Push(Place),
+    Push(Register),
     /// Takes the top of the stack.
-    Pop(Place),
-    /// Looks the second place up in the test vector of the first.
-    Bootstrap(Place, Place),
-    /// Adds the second place to the first.
-    Add(Place, Place),
-    /// Subtracts the second place from the first.
-    Sub(Place, Place),
+    Pop(Register),
+    /// Looks the second register up in the test vector of the first.
+    Bootstrap(Register, Register),
+    /// Adds the second register to the first.
+    Add(Register, Register),
+    /// Subtracts the second register from the first.
+    Sub(Register, Register),
     /// Multiplies by an integer.
-    Scale(Place, i32),
+    Scale(Register, i32),
 }
 
 impl Step {
@@ -47,7 +47,7 @@ impl Step {
     }
 }
 
-/// A program with the contents of its places; its output is a ciphertext.
+/// A program with the contents of its registers; its output is a ciphertext.
 ///
 /// # Example
 /// ```
@@ -69,9 +69,9 @@ pub struct ProgramJob<'a> {
     /// The steps; the first return ends the program.
     pub steps: &'a [Step],
     /// The ciphertexts before the first step, all under one key.
-    pub ciphertexts: &'a [(Place, &'a Ciphertext)],
+    pub ciphertexts: &'a [(Register, &'a Ciphertext)],
     /// The test vectors.
-    pub test_vectors: &'a [(Place, &'a TestVector)],
+    pub test_vectors: &'a [(Register, &'a TestVector)],
 }
 
 impl ProgramJob<'_> {
@@ -99,21 +99,37 @@ impl ProgramJob<'_> {
 
     /// Checks that each step finds its operands (ciphertexts, a test vector, the top of the stack), and that one returns.
     ///
+    /// A register has one ciphertext or one test vector, and no step writes to a test vector.
+    ///
     /// # Errors
     /// [`TfheError::Program`] with the first step that cannot be done.
     pub fn check(&self) -> Result<(), TfheError> {
-        let mut full: HashSet<Place> = self.ciphertexts.iter().map(|(place, _)| *place).collect();
+        let mut given = HashSet::new();
+        let ciphertexts = self.ciphertexts.iter().map(|(register, _)| *register);
+        let tables: HashSet<Register> = self.test_vectors.iter().map(|(register, _)| *register).collect();
+        if let Some(twice) = ciphertexts
+            .chain(self.test_vectors.iter().map(|(register, _)| *register))
+            .find(|register| !given.insert(*register))
+        {
+            return Err(TfheError::Program { step: 0, what: format!("register {twice} is given twice") });
+        }
+        let mut full: HashSet<Register> = self.ciphertexts.iter().map(|(register, _)| *register).collect();
         let mut depth = 0usize;
         for (step, &operation) in self.steps.iter().enumerate() {
             let fail = |what: String| Err(TfheError::Program { step, what });
             let read = match operation {
-                Step::Return(place) | Step::Push(place) | Step::Scale(place, _) => vec![place],
-                Step::Move(_, place) | Step::Bootstrap(_, place) => vec![place],
-                Step::Add(place, other) | Step::Sub(place, other) => vec![place, other],
+                Step::Return(register) | Step::Push(register) | Step::Scale(register, _) => vec![register],
+                Step::Move(_, register) | Step::Bootstrap(_, register) => vec![register],
+                Step::Add(register, other) | Step::Sub(register, other) => vec![register, other],
                 Step::Pop(_) => Vec::new(),
             };
-            if let Some(place) = read.into_iter().find(|place| !full.contains(place)) {
-                return fail(format!("place {place} has no ciphertext"));
+            if let Some(register) = read.into_iter().find(|register| !full.contains(register)) {
+                return fail(format!("register {register} has no ciphertext"));
+            }
+            if let Step::Move(target, _) | Step::Pop(target) = operation
+                && tables.contains(&target)
+            {
+                return fail(format!("register {target} has a test vector, which no step changes"));
             }
             match operation {
                 Step::Return(_) => return Ok(()),
@@ -124,8 +140,8 @@ impl ProgramJob<'_> {
                     full.insert(target);
                 }
                 Step::Move(target, _) => drop(full.insert(target)),
-                Step::Bootstrap(table, _) if !self.test_vectors.iter().any(|(place, _)| *place == table) => {
-                    return fail(format!("place {table} has no test vector"));
+                Step::Bootstrap(table, _) if !tables.contains(&table) => {
+                    return fail(format!("register {table} has no test vector"));
                 }
                 _ => {}
             }
@@ -140,38 +156,38 @@ impl ProgramJob<'_> {
     pub fn by_steps(&self, key: &dyn PreparedKey) -> Result<Ciphertext, TfheError> {
         self.check()?;
         let missing = || TfheError::Engine { what: "a step that was checked reads nothing".to_owned() };
-        let mut contents: HashMap<Place, Ciphertext> =
-            self.ciphertexts.iter().map(|(place, ciphertext)| (*place, (*ciphertext).clone())).collect();
+        let mut contents: HashMap<Register, Ciphertext> =
+            self.ciphertexts.iter().map(|(register, ciphertext)| (*register, (*ciphertext).clone())).collect();
         let mut stack = Vec::new();
         for &step in self.steps {
-            let read = |place: Place| contents.get(&place).cloned().ok_or_else(missing);
+            let read = |register: Register| contents.get(&register).cloned().ok_or_else(missing);
             let (target, value) = match step {
-                Step::Return(place) => return read(place),
-                Step::Push(place) => {
-                    stack.push(read(place)?);
+                Step::Return(register) => return read(register),
+                Step::Push(register) => {
+                    stack.push(read(register)?);
                     continue;
                 }
-                Step::Pop(place) => (place, stack.pop().ok_or_else(missing)?),
+                Step::Pop(register) => (register, stack.pop().ok_or_else(missing)?),
                 Step::Move(target, source) => (target, read(source)?),
-                Step::Bootstrap(table, place) => {
+                Step::Bootstrap(table, register) => {
                     let found = self.test_vectors.iter().find(|(other, _)| *other == table);
                     let (_, test_vector) = found.ok_or_else(missing)?;
-                    (place, key.bootstrap(&read(place)?, test_vector)?)
+                    (register, key.bootstrap(&read(register)?, test_vector)?)
                 }
-                Step::Add(place, other) => {
-                    let mut sum = read(place)?;
+                Step::Add(register, other) => {
+                    let mut sum = read(register)?;
                     sum.add_assign(&read(other)?)?;
-                    (place, sum)
+                    (register, sum)
                 }
-                Step::Sub(place, other) => {
-                    let mut difference = read(place)?;
+                Step::Sub(register, other) => {
+                    let mut difference = read(register)?;
                     difference.sub_assign(&read(other)?)?;
-                    (place, difference)
+                    (register, difference)
                 }
-                Step::Scale(place, factor) => {
-                    let mut product = read(place)?;
+                Step::Scale(register, factor) => {
+                    let mut product = read(register)?;
                     product.scalar_mul_assign(factor);
-                    (place, product)
+                    (register, product)
                 }
             };
             contents.insert(target, value);
@@ -201,7 +217,7 @@ mod tests {
         let refused = job(&[Step::Pop(3), Step::Return(3)]).check().unwrap_err().to_string();
         assert!(refused.starts_with("step 0 of the program: the stack is empty"), "{refused}");
         let refused = job(&[Step::Move(1, 2)]).check().unwrap_err().to_string();
-        assert!(refused.starts_with("step 0 of the program: place 2 has no ciphertext"), "{refused}");
+        assert!(refused.starts_with("step 0 of the program: register 2 has no ciphertext"), "{refused}");
         let refused = job(&[]).check().unwrap_err().to_string();
         assert!(refused.starts_with("step 0 of the program: no step returns"), "{refused}");
     }

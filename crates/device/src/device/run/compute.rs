@@ -53,7 +53,7 @@ impl Run<'_> {
         handler.joined(&instructions[..count], &sizes[..count], self.shape(target(first))).clamp(1, count)
     }
 
-    fn size(&self, id: VrId) -> u64 {
+    pub(super) fn size(&self, id: VrId) -> u64 {
         match self.registers.get(&id) {
             Some(Value::Paged(register)) => register.size() as u64,
             Some(Value::Resident(object)) => object.size(),

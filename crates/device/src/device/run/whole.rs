@@ -22,14 +22,18 @@ impl<'a> Run<'a> {
         let key = self.key(id, handler)?;
         self.in_time(0)?;
         let read = operands(instructions);
-        let values = read.iter().map(|&id| self.load(id)).collect::<Result<Vec<_>, _>>()?;
-        if self.inner.memory.check_working_set(values.iter().map(super::value::Value::paged_bytes)).is_err() {
+        // Test vectors are read as well, so they count here.
+        if self.inner.memory.check_working_set(read.iter().map(|&id| self.size(id))).is_err() {
             return Ok(None);
         }
+        let values = read.iter().map(|&id| self.load(id)).collect::<Result<Vec<_>, _>>()?;
         let mut contents = vec![Vec::new(); values.len()];
         for (value, content) in values.iter().zip(&mut contents) {
             self.read_into(value, content)?;
         }
+        // Their memory can be given to others while the engine computes.
+        drop(values);
+        self.in_time(0)?;
         let operands: Vec<(VrId, &[u8])> = read.into_iter().zip(contents.iter().map(Vec::as_slice)).collect();
         let facts = assessment.outputs().first().map(|output| &output.facts);
         let job = WholeProgram { instructions, operands: &operands, key: key.value(), shape: self.shape(id), facts };
@@ -38,6 +42,8 @@ impl<'a> Run<'a> {
         if !done {
             return Ok(None);
         }
+        // The engine does not stop within a program, but a late result does not count.
+        self.in_time(instructions.len())?;
         self.times.insert(NAME, InstructionMetrics { count: 1, time: started.elapsed() });
         Ok(Some(result))
     }
