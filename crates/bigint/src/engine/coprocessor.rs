@@ -172,7 +172,7 @@ struct Base {
 
 impl PreparedBase for Base {
     fn memory_bytes(&self) -> u64 {
-        self.modulus.bits().div_ceil(8)
+        self.base.bits().div_ceil(8) + self.modulus.bits().div_ceil(8)
     }
 }
 
@@ -194,12 +194,16 @@ impl<C: Coprocessor> Modulus<C> {
         Output::Integers(out)
     }
 
+    /// The results, checked: a coprocessor may be another machine.
     fn compute(&self, operations: &[Operation]) -> Result<Vec<BigUint>, EngineError> {
         let results = self.coprocessor.run(&self.modulus, operations)?;
-        match results.len() == operations.len() {
-            true => Ok(results),
-            false => Err(EngineError::Outputs { reason: "another number of results than operations" }),
+        if results.len() != operations.len() {
+            return Err(EngineError::Outputs { reason: "another number of results than operations" });
         }
+        if results.iter().any(|result| *result >= self.modulus) {
+            return Err(EngineError::Outputs { reason: "a result that is not below the modulus" });
+        }
+        Ok(results)
     }
 
     fn multiply(&self, a: &IntegerBatch, b: &IntegerBatch) -> Result<Output, EngineError> {
@@ -237,8 +241,10 @@ impl<C: Coprocessor> Modulus<C> {
         if bases.len() != weights.columns() {
             return Err(BigIntError::Length { left: bases.len(), right: weights.columns() }.into());
         }
-        let row = |row: usize| {
-            let mut operations = Vec::new();
+        let mut operations = Vec::new();
+        let mut counts = Vec::with_capacity(weights.rows());
+        for row in 0..weights.rows() {
+            let before = operations.len();
             for (index, (base, &weight)) in bases.iter().zip(weights.row(row)).enumerate() {
                 if weight == 0 {
                     continue;
@@ -252,21 +258,26 @@ impl<C: Coprocessor> Modulus<C> {
                 let bits = exponent.bits() as u32;
                 operations.push(Operation::Power { base, exponent, bits });
             }
-            self.product(self.compute(&operations)?)
-        };
-        let rows: Result<Vec<_>, EngineError> = (0..weights.rows()).map(row).collect();
-        Ok(self.write(&rows?))
+            counts.push(operations.len() - before);
+        }
+        let mut powers = self.compute(&operations)?.into_iter();
+        let rows = counts.into_iter().map(|count| powers.by_ref().take(count).collect()).collect();
+        Ok(self.write(&self.row_products(rows)?))
     }
 
-    /// The product of all values, in pairs: a batch of operations for each level of a tree.
-    fn product(&self, mut values: Vec<BigUint>) -> Result<BigUint, EngineError> {
-        while values.len() > 1 {
-            let rest = (values.len() % 2 == 1).then(|| values.pop()).flatten();
-            let pairs = values.chunks(2).map(|pair| Operation::Multiply { a: pair[0].clone(), b: pair[1].clone() });
-            values = self.compute(&pairs.collect::<Vec<_>>())?;
-            values.extend(rest);
+    /// The product of the values of each row, in pairs: one batch of operations for each level of all trees.
+    fn row_products(&self, mut rows: Vec<Vec<BigUint>>) -> Result<Vec<BigUint>, EngineError> {
+        while rows.iter().any(|row| row.len() > 1) {
+            let pairs = rows.iter().flat_map(|row| row.chunks_exact(2));
+            let operations: Vec<_> =
+                pairs.map(|pair| Operation::Multiply { a: pair[0].clone(), b: pair[1].clone() }).collect();
+            let mut products = self.compute(&operations)?.into_iter();
+            for row in &mut rows {
+                let rest = (row.len() % 2 == 1).then(|| row.pop()).flatten();
+                *row = products.by_ref().take(row.len() / 2).chain(rest).collect();
+            }
         }
-        Ok(values.pop().unwrap_or_else(|| 1u32.into()))
+        Ok(rows.into_iter().map(|mut row| row.pop().unwrap_or_else(|| 1u32.into())).collect())
     }
 
     fn prepare_base(&self, base: &IntegerBatch, bits: u32) -> Result<Output, EngineError> {
@@ -305,5 +316,48 @@ impl<C: Coprocessor> PreparedModulus for Modulus<C> {
             Job::MultiPow { bases, weights } => self.multi_pow(bases, weights),
         };
         jobs.iter().map(run).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ciphermill_math::EngineKind;
+    use crypto_bigint::BoxedUint;
+
+    use super::*;
+
+    /// Answers every operation with one number.
+    #[derive(Debug)]
+    struct Fixed(BigUint, usize);
+
+    impl Coprocessor for Fixed {
+        fn info(&self) -> EngineInfo {
+            EngineInfo::new("fixed", EngineKind::Remote)
+        }
+
+        fn max_bits(&self) -> u32 {
+            512
+        }
+
+        fn run(&self, _: &BigUint, operations: &[Operation]) -> Result<Vec<BigUint>, EngineError> {
+            Ok(vec![self.0.clone(); operations.len() + self.1])
+        }
+    }
+
+    #[test]
+    fn results_that_no_modulus_allows_are_refused() {
+        let modulus = BoxedUint::max(512);
+        let n: BigUint = (BigUint::from(1u32) << 512u32) - 1u32;
+        let two = IntegerBatch::from_u64s(&[2]);
+        let ask = |value: BigUint, more: usize| {
+            let engine = CoprocessorEngine::new(Fixed(value, more));
+            let prepared = engine.prepare(EngineModulus::Value(&modulus)).unwrap();
+            let weights = WeightMatrix::new(1, vec![3]).unwrap();
+            [prepared.multiply(&two, &two).is_ok(), prepared.multi_pow(&two, &weights).is_ok()]
+        };
+        assert_eq!(ask(n.clone() - 1u32, 0), [true; 2]);
+        assert_eq!(ask(n.clone(), 0), [false; 2], "the modulus itself");
+        assert_eq!(ask(n << 2000, 0), [false; 2], "more limbs than the modulus");
+        assert_eq!(ask(BigUint::from(1u32), 1), [false; 2], "one result too many");
     }
 }
