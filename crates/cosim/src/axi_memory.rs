@@ -68,12 +68,6 @@ impl AxiMemory {
         self.base
     }
 
-    /// The address behind the last byte.
-    #[must_use]
-    pub fn end(&self) -> u64 {
-        self.base + self.bytes.len() as u64
-    }
-
     /// The bytes from an address on.
     ///
     /// # Panics

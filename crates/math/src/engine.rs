@@ -1,7 +1,9 @@
 //! The description of an engine: its name, the device that computes, and the device's kind.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Isa;
 
@@ -137,6 +139,44 @@ impl EngineCost {
     }
 }
 
+/// The latest costs of an engine's jobs, for the seams' `take_costs`. Many callers never take them: at most [`CostLog::MOST`] are
+/// kept.
+///
+/// # Example
+/// ```
+/// use ciphermill_math::{CostLog, EngineCost};
+///
+/// let log = CostLog::default();
+/// log.add(EngineCost { cycles: 12, ..EngineCost::default() });
+/// assert_eq!(log.take()[0].cycles, 12);
+/// assert!(log.take().is_empty());
+/// ```
+#[derive(Debug, Default)]
+pub struct CostLog(Mutex<VecDeque<EngineCost>>);
+
+impl CostLog {
+    /// The costs that are kept; older ones are dropped.
+    pub const MOST: usize = 1024;
+
+    fn costs(&self) -> MutexGuard<'_, VecDeque<EngineCost>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the cost of a job.
+    pub fn add(&self, cost: EngineCost) {
+        let mut costs = self.costs();
+        if costs.len() == Self::MOST {
+            costs.pop_front();
+        }
+        costs.push_back(cost);
+    }
+
+    /// The costs since the last call, the oldest first.
+    pub fn take(&self) -> Vec<EngineCost> {
+        std::mem::take(&mut *self.costs()).into()
+    }
+}
+
 impl fmt::Display for EngineInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {}", self.name, self.kind)?;
@@ -147,6 +187,16 @@ impl fmt::Display for EngineInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_keeps_the_latest_costs() {
+        let log = CostLog::default();
+        for cycles in 0..CostLog::MOST as u64 + 3 {
+            log.add(EngineCost { cycles, ..EngineCost::default() });
+        }
+        let costs = log.take();
+        assert_eq!((costs.len(), costs[0].cycles), (CostLog::MOST, 3));
+    }
 
     #[test]
     fn a_description_names_engine_kind_and_device() {

@@ -49,7 +49,7 @@ pub mod products;
 mod source;
 
 pub use combination::subtract_combinations;
-pub use engine::{EngineCost, EngineInfo, EngineKind};
+pub use engine::{CostLog, EngineCost, EngineInfo, EngineKind};
 pub use isa::Isa;
 pub use low_weight::{LowWeightError, LowWeightModulus};
 pub use modulus::Modulus;

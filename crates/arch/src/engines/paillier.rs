@@ -1,9 +1,7 @@
 //! The Paillier engine's cycle model as a coprocessor of modular exponentiation.
 
-use std::sync::{Mutex, PoisonError};
-
 use ciphermill_bigint::{Coprocessor, EngineError, Operation, reference};
-use ciphermill_math::{EngineCost, EngineInfo, EngineKind};
+use ciphermill_math::{CostLog, EngineCost, EngineInfo, EngineKind};
 use num_bigint::BigUint;
 
 use super::engine_cost;
@@ -35,7 +33,7 @@ const KEY_BITS: u64 = 64;
 /// ```
 #[derive(Debug, Default)]
 pub struct ModelPaillier {
-    costs: Mutex<Vec<EngineCost>>,
+    costs: CostLog,
 }
 
 impl Coprocessor for ModelPaillier {
@@ -57,7 +55,7 @@ impl Coprocessor for ModelPaillier {
             let cost = cost(SIZE, &jobs, 0, KEY_BITS);
             let ports = [("ring", cost.ring), ("data", cost.data)];
             let cost = engine_cost(cost.cycles, cost.stalls, ports);
-            self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
+            self.costs.add(cost);
         }
         let value = |operation: &Operation| match operation {
             Operation::Power { base, exponent, .. } => base.modpow(exponent, modulus),
@@ -67,6 +65,6 @@ impl Coprocessor for ModelPaillier {
     }
 
     fn take_costs(&self) -> Vec<EngineCost> {
-        std::mem::take(&mut *self.costs.lock().unwrap_or_else(PoisonError::into_inner))
+        self.costs.take()
     }
 }

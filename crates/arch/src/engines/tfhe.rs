@@ -1,11 +1,12 @@
 //! The TFHE engine's cycle model behind the seam of TFHE.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use ciphermill_math::{EngineCost, EngineInfo, EngineKind};
+use ciphermill_math::{CostLog, EngineCost, EngineInfo, EngineKind};
 use ciphermill_tfhe::ciphertext::KeyTag;
 use ciphermill_tfhe::dimension::Decomposition;
-use ciphermill_tfhe::engine::{Job, KeyPart, Output, PreparedKey, ProgramJob, TfheEngine};
+use ciphermill_tfhe::engine::{Job, KeyPart, Output, PreparedKey, ProgramJob, Register, Step, TfheEngine};
 use ciphermill_tfhe::modulus_switch::ModulusSwitch;
 use ciphermill_tfhe::parameters::{KeyOrder, ParameterSet, SecurityPolicy, TorusWidth};
 use ciphermill_tfhe::progress::Progress;
@@ -85,6 +86,39 @@ impl TfheShape {
     }
 }
 
+/// The instructions of a program, as LENGTH of its job counts them.
+const MAX_STEPS: usize = 65_535;
+/// Bytes of a place of the stack, of a page, and of a ciphertext under the small key at most.
+const PAGE: usize = 4096;
+/// The bytes of memory for the objects of a program.
+pub const PROGRAM_BYTES: usize = 4 << 20;
+/// Why a program is refused.
+pub const NO_ROOM: &str = "the engine has no room for the program; use ciphertexts under the small key, and fewer steps or \
+                           test vectors";
+
+/// Whether the engine takes the program: all ciphertexts are under the small key, and its objects fit into
+/// [`PROGRAM_BYTES`].
+#[must_use]
+pub fn has_room(program: &ProgramJob<'_>, polynomial_size: usize) -> bool {
+    let small = program.ciphertexts.iter().all(|(_, ciphertext)| ciphertext.choice() == KeyOrder::Small);
+    let pages = |bytes: usize| bytes.next_multiple_of(PAGE);
+    let needed = PAGE * (registers(program).len() + program.stack_depth() + 1)
+        + pages(16 * polynomial_size) * program.test_vectors.len()
+        + pages(8 * program.steps.len());
+    small && (1..=MAX_STEPS).contains(&program.steps.len()) && needed <= PROGRAM_BYTES
+}
+
+/// The registers of ciphertexts: those that a program begins with, and those that it writes.
+#[must_use]
+pub fn registers(program: &ProgramJob<'_>) -> BTreeSet<Register> {
+    let written = program.steps.iter().filter_map(|step| match *step {
+        Step::Move(register, _) | Step::Pop(register) => Some(register),
+        // The others write to a register that they read.
+        _ => None,
+    });
+    program.ciphertexts.iter().map(|(register, _)| *register).chain(written).collect()
+}
+
 /// An engine that computes on the CPU by the exact transform, and counts the cycles of the TFHE engine with two transform
 /// circuits and a memory that never waits.
 ///
@@ -141,7 +175,7 @@ impl TfheEngine for ModelTfhe {
     ) -> Result<Arc<dyn PreparedKey>, TfheError> {
         let key = self.cpu.prepare(parts, policy, progress)?;
         let shape = TfheShape::of(key.parameters(), "the cycle model", &SIZES)?;
-        Ok(Arc::new(ModelKey { key, shape, costs: Mutex::default() }))
+        Ok(Arc::new(ModelKey { key, shape, costs: CostLog::default() }))
     }
 }
 
@@ -149,7 +183,7 @@ impl TfheEngine for ModelTfhe {
 struct ModelKey {
     key: Arc<dyn PreparedKey>,
     shape: TfheShape,
-    costs: Mutex<Vec<EngineCost>>,
+    costs: CostLog,
 }
 
 impl ModelKey {
@@ -185,8 +219,9 @@ impl PreparedKey for ModelKey {
         for job in jobs {
             let (output, model) = match job {
                 Job::Program(program) => {
+                    program.check()?;
                     if !self.runs_program(program) {
-                        return Err(TfheError::Engine { what: "a program computes under the small key".to_owned() });
+                        return Err(TfheError::Engine { what: NO_ROOM.to_owned() });
                     }
                     let opcodes = program.reached().iter().map(|step| step.opcode()).collect();
                     (Output::Ciphertext(program.by_steps(&*self.key)?), TfheJob::Program(opcodes))
@@ -199,16 +234,16 @@ impl PreparedKey for ModelKey {
                 other => return Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() }),
             };
             outputs.push(output);
-            self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(self.cost(&model));
+            self.costs.add(self.cost(&model));
         }
         Ok(outputs)
     }
 
     fn runs_program(&self, program: &ProgramJob<'_>) -> bool {
-        program.ciphertexts.iter().all(|(_, ciphertext)| ciphertext.choice() == KeyOrder::Small)
+        has_room(program, self.shape.polynomial_size)
     }
 
     fn take_costs(&self) -> Vec<EngineCost> {
-        std::mem::take(&mut *self.costs.lock().unwrap_or_else(PoisonError::into_inner))
+        self.costs.take()
     }
 }

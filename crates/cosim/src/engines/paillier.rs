@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ciphermill_arch::engines::{ALIGNMENT, BATCH};
 use ciphermill_bigint::{Coprocessor, EngineError, Operation};
-use ciphermill_math::{EngineCost, EngineInfo, EngineKind};
+use ciphermill_math::{CostLog, EngineCost, EngineInfo, EngineKind};
 use num_bigint::BigUint;
 
 use crate::axi_memory::AxiTiming;
@@ -39,7 +39,7 @@ pub struct RtlPaillier {
     configuration: &'static Configuration,
     bits: u32,
     unit: Mutex<Option<Unit>>,
-    costs: Mutex<Vec<EngineCost>>,
+    costs: CostLog,
 }
 
 struct Unit {
@@ -64,7 +64,7 @@ impl RtlPaillier {
     pub fn new(configuration: &'static Configuration) -> Self {
         assert_eq!(configuration.unit, "paillier_engine", "a configuration of paillier_engine");
         let bits = configuration.parameter("Bits") as u32;
-        Self { configuration, bits, unit: Mutex::default(), costs: Mutex::default() }
+        Self { configuration, bits, unit: Mutex::default(), costs: CostLog::default() }
     }
 
     /// Clock cycles so far, register accesses included.
@@ -120,14 +120,14 @@ impl Coprocessor for RtlPaillier {
             for value in values {
                 results.push(value.map_err(failed)?);
             }
-            self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
+            self.costs.add(cost);
         }
         *held = Some(unit);
         Ok(results)
     }
 
     fn take_costs(&self) -> Vec<EngineCost> {
-        std::mem::take(&mut *self.costs.lock().unwrap_or_else(PoisonError::into_inner))
+        self.costs.take()
     }
 }
 

@@ -1,14 +1,13 @@
 //! The TFHE engine, co-simulated, as an engine of bootstraps.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ciphermill_arch::engines::TfheShape;
+use ciphermill_arch::engines::{NO_ROOM, PROGRAM_BYTES, TfheShape, has_room, registers};
 use ciphermill_arch::tfhe_engine::{TfheJob, cost};
 use ciphermill_math::goldilocks::{from_torus, inverse, mul};
 use ciphermill_math::ntt::reference::forward;
-use ciphermill_math::{EngineCost, EngineInfo, EngineKind};
+use ciphermill_math::{CostLog, EngineCost, EngineInfo, EngineKind};
 use ciphermill_tfhe::ciphertext::{KeyTag, LweElements, TestVector, TestVectorElements};
 use ciphermill_tfhe::dimension::Decomposition;
 use ciphermill_tfhe::engine::{
@@ -25,15 +24,13 @@ use crate::axi_memory::AxiTiming;
 use crate::model::{Configuration, configurations};
 use crate::units::engine_ring::Descriptor;
 use crate::units::tfhe_engine::{
-    BIG, Gadget, Instruction, KeyShape, Object, STACK_PLACE, TfheEngine as Driver, VERB_BOOTSTRAP, VERB_RUN,
+    BIG, Gadget, Instruction, Key, KeyShape, Object, STACK_PLACE, TfheEngine as Driver, VERB_BOOTSTRAP, VERB_RUN,
 };
 
 const NAME: &str = "rtl-tfhe";
-/// Memory of an instance: as many big ciphertexts, and as many test vectors.
-const OBJECTS: usize = 16;
-const VECTORS: usize = 8;
-/// Instructions of a program, as LENGTH of its job counts them.
-const MAX_STEPS: usize = 65_535;
+/// Memory of an instance besides keys and programs: input and output of a bootstrap, and its test vector.
+const OBJECTS: usize = 2;
+const VECTORS: usize = 1;
 /// Cycles between two reports of the progress of a job, at least.
 pub const REPORT_EVERY: u64 = 10_000;
 
@@ -107,7 +104,7 @@ impl RtlTfhe {
     }
 
     fn memory(&self, shape: TfheShape) -> usize {
-        Driver::memory_for(self.configuration, &[driver_shape(shape)], OBJECTS, VECTORS)
+        Driver::memory_for(self.configuration, &[driver_shape(shape)], OBJECTS, VECTORS) + PROGRAM_BYTES
     }
 
     /// An instance of the engine with the parts of a server key in its memory.
@@ -149,7 +146,21 @@ impl RtlTfhe {
         let objects = driver.free();
         let bytes = bytes as u64;
         let (tag, watch) = (header.tag(), self.watch.clone());
-        Ok(RtlServer { parameters, tag, bytes, model, shape, driver, input, output, test_vector, objects, watch })
+        Ok(RtlServer {
+            parameters,
+            tag,
+            bytes,
+            model,
+            shape,
+            key,
+            broken: false,
+            driver,
+            input,
+            output,
+            test_vector,
+            objects,
+            watch,
+        })
     }
 }
 
@@ -228,7 +239,7 @@ impl TfheEngine for RtlTfhe {
     ) -> Result<Arc<dyn PreparedKey>, TfheError> {
         let server = self.server(parts, policy, progress)?;
         let (parameters, tag, bytes) = (server.parameters.clone(), server.tag, server.bytes);
-        Ok(Arc::new(RtlKey { server: Mutex::new(server), parameters, tag, bytes, costs: Mutex::default() }))
+        Ok(Arc::new(RtlKey { server: Mutex::new(server), parameters, tag, bytes, costs: CostLog::default() }))
     }
 }
 
@@ -239,6 +250,9 @@ pub struct RtlServer {
     bytes: u64,
     model: TfheShape,
     shape: KeyShape,
+    key: Key,
+    /// A job may still be in the engine.
+    broken: bool,
     driver: Driver,
     input: u64,
     output: u64,
@@ -286,17 +300,6 @@ impl RtlServer {
         Ok((Ciphertext::new(self.tag, job.input.choice(), elements), cost))
     }
 
-    /// Whether the engine runs the program: all ciphertexts are under the small key, and there is room for its objects.
-    fn has_room(&self, program: &ProgramJob<'_>) -> bool {
-        let small = program.ciphertexts.iter().all(|(_, ciphertext)| ciphertext.choice() == KeyOrder::Small);
-        let pages = |bytes: usize| bytes.next_multiple_of(STACK_PLACE as usize);
-        let needed = STACK_PLACE as usize * (targets(program).len() + program.stack_depth())
-            + pages(16 * self.driver.polynomial_size()) * program.test_vectors.len()
-            + pages(8 * program.steps.len());
-        let free = self.driver.end() - self.objects.next_multiple_of(STACK_PLACE);
-        small && (1..=MAX_STEPS).contains(&program.steps.len()) && needed as u64 <= free
-    }
-
     /// Runs a program.
     ///
     /// # Errors
@@ -304,15 +307,16 @@ impl RtlServer {
     /// objects, or the engine fails.
     pub fn run_program(&mut self, program: &ProgramJob<'_>) -> Result<(Ciphertext, EngineCost), TfheError> {
         program.check()?;
-        if !self.has_room(program) {
-            return Err(failed("the engine has no room for the program; use fewer steps, test vectors or places"));
+        if !has_room(program, self.driver.polynomial_size()) {
+            return Err(failed(NO_ROOM));
         }
+        self.recover()?;
         self.driver.release(self.objects);
         let object = |address, test_vector| Some(Object { address, slot: 0, test_vector });
-        for place in targets(program) {
+        for register in registers(program) {
             let address = self.driver.allocate(STACK_PLACE);
-            self.driver.set_register(place, object(address, false)).map_err(failed)?;
-            let given = program.ciphertexts.iter().find(|(other, _)| *other == place);
+            self.driver.set_register(register, object(address, false)).map_err(failed)?;
+            let given = program.ciphertexts.iter().find(|(other, _)| *other == register);
             let Some((_, ciphertext)) = given else { continue };
             self.check(ciphertext)?;
             let LweElements::U32(elements) = ciphertext.elements() else {
@@ -320,11 +324,11 @@ impl RtlServer {
             };
             self.driver.put_small(address, elements.elements());
         }
-        for (place, test_vector) in program.test_vectors {
+        for (register, test_vector) in program.test_vectors {
             let vector = self.coefficients(test_vector)?;
             let address = self.driver.allocate(16 * self.driver.polynomial_size() as u64);
             self.driver.put_test_vector(address, vector);
-            self.driver.set_register(*place, object(address, true)).map_err(failed)?;
+            self.driver.set_register(*register, object(address, true)).map_err(failed)?;
         }
         let depth = program.stack_depth() as u64;
         let stack = self.driver.allocate(STACK_PLACE * depth);
@@ -367,7 +371,19 @@ impl RtlServer {
         (self.driver.circuits() == 2).then(|| cost(self.model.size(), self.model.key(), job).cycles)
     }
 
+    /// After a failure of the engine: a reset, and the key again, which is still in memory.
+    fn recover(&mut self) -> Result<(), TfheError> {
+        if self.broken {
+            self.driver.host.reset();
+            self.driver.start().map_err(failed)?;
+            self.driver.load_key(0, &self.key).map_err(failed)?.map_err(failed)?;
+            self.broken = false;
+        }
+        Ok(())
+    }
+
     fn run(&mut self, descriptor: Descriptor, job: &TfheJob, patience: u64) -> Result<EngineCost, TfheError> {
+        self.recover()?;
         let before = self.driver.host.counters().map_err(failed)?;
         let expected = self.expected_cycles(job);
         let watch = self.watch.clone();
@@ -380,22 +396,14 @@ impl RtlServer {
                 watch(Simulated { cycles, expected });
             }
         };
-        let cycles = self.driver.run_job_with(descriptor, patience, &mut progress).map_err(failed)?.map_err(failed)?;
+        let ran = self.driver.run_job_with(descriptor, patience, &mut progress);
+        self.broken = ran.is_err();
+        let cycles = ran.map_err(failed)?.map_err(failed)?;
         if let Some(watch) = &watch {
             watch(Simulated { cycles: cycles.into(), expected: Some(cycles.into()) });
         }
         self.driver.host.cost_since(&before).map_err(failed)
     }
-}
-
-/// The places of ciphertexts: those that a program begins with, and those that it writes.
-fn targets(program: &ProgramJob<'_>) -> BTreeSet<u8> {
-    let written = program.steps.iter().filter_map(|step| match *step {
-        Step::Move(place, _) | Step::Pop(place) => Some(place),
-        // The others write to a place that they read.
-        _ => None,
-    });
-    program.ciphertexts.iter().map(|(place, _)| *place).chain(written).collect()
 }
 
 /// The step as the engine reads it.
@@ -416,7 +424,7 @@ struct RtlKey {
     parameters: ParameterSet,
     tag: KeyTag,
     bytes: u64,
-    costs: Mutex<Vec<EngineCost>>,
+    costs: CostLog,
 }
 
 impl fmt::Debug for RtlKey {
@@ -428,10 +436,6 @@ impl fmt::Debug for RtlKey {
 impl RtlKey {
     fn server(&self) -> MutexGuard<'_, RtlServer> {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn costs(&self) -> MutexGuard<'_, Vec<EngineCost>> {
-        self.costs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -460,17 +464,17 @@ impl PreparedKey for RtlKey {
                 Job::Program(job) => server.run_program(job)?,
                 other => return Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() }),
             };
-            self.costs().push(cost);
+            self.costs.add(cost);
             Ok(Output::Ciphertext(output))
         };
         jobs.iter().map(run).collect()
     }
 
     fn runs_program(&self, program: &ProgramJob<'_>) -> bool {
-        self.server().has_room(program)
+        has_room(program, self.parameters.polynomial_size.get())
     }
 
     fn take_costs(&self) -> Vec<EngineCost> {
-        std::mem::take(&mut *self.costs())
+        self.costs.take()
     }
 }

@@ -174,12 +174,6 @@ impl TfheEngine {
         self.circuits
     }
 
-    /// The first address behind the memory.
-    #[must_use]
-    pub fn end(&self) -> u64 {
-        self.host.memory.end()
-    }
-
     /// Sets the ring again, as after a reset or a CLEAR.
     ///
     /// # Errors
