@@ -19,7 +19,7 @@ struct Served {
 
 impl Served {
     fn start(bench: &Bench, options: &str) -> Self {
-        let line = format!("paillier host --listen 127.0.0.1:0 --insecure-params {options}");
+        let line = format!("paillier host --listen 127.0.0.1:0 {options}");
         let mut child = bench.command(line.split_whitespace()).stdout(Stdio::piped()).spawn().expect("a process");
         let mut first = String::new();
         BufReader::new(child.stdout.as_mut().expect("its output")).read_line(&mut first).expect("a line");
@@ -59,7 +59,7 @@ fn decrypt(bench: &Bench, file: &str) -> String {
 #[test]
 fn the_client_verbs_compute_on_a_host() {
     let bench = party();
-    let served = Served::start(&bench, "");
+    let served = Served::start(&bench, "--insecure-params");
     let host = format!("--host {}", served.address);
     paillier(&bench, &format!("encrypt --public-key p.pub --value 20,-22 {host} --out x.ct")).done();
     paillier(&bench, &format!("encrypt --public-key p.pub --value 1,2 --strict {host} --out y.ct")).done();
@@ -96,7 +96,8 @@ fn addresses_of_other_machines_are_refused() {
     paillier(&bench, "host --listen nowhere").usage(&["`nowhere` is not an address", "127.0.0.1:7700"]);
     // Without the opt-in, a host takes keys of 2048 bits and more.
     let served = Served::start(&bench, "");
-    drop(served);
+    let line = format!("encrypt --public-key p.pub --value 1 --host {} --out x.ct", served.address);
+    paillier(&bench, &line).failed(&["the host refused the request", "512"]);
     let line = "encrypt --public-key p.pub --value 1 --host 127.0.0.1:1 --out x.ct";
     paillier(&bench, line).failed(&["cannot connect to 127.0.0.1:1"]);
     assert!(!bench.path("x.ct").exists());
@@ -115,13 +116,13 @@ fn refusal(stream: &mut TcpStream) -> String {
 #[test]
 fn hostile_peers_are_bounded_and_others_are_served() {
     let bench = party();
-    let served = Served::start(&bench, "--connections 2 --request-bytes 65536 --seconds 2");
+    let served = Served::start(&bench, "--insecure-params --connections 2 --request-bytes 1048576 --seconds 2");
     let host = format!("--host {}", served.address);
     // A length beyond the limit is refused before anything is read.
     let mut large = served.connect();
     large.write_all(&u32::MAX.to_le_bytes()).expect("sent");
     let reason = refusal(&mut large);
-    assert!(reason.contains("4294967295") && reason.contains("65600"), "{reason}");
+    assert!(reason.contains("4294967295") && reason.contains("1048640"), "{reason}");
     // A stream that cannot be read.
     let mut damaged = served.connect();
     damaged.write_all(&[4, 0, 0, 0, 1, 2, 3, 4]).expect("sent");
@@ -145,6 +146,43 @@ fn hostile_peers_are_bounded_and_others_are_served() {
     std::thread::sleep(Duration::from_millis(500));
     paillier(&bench, &format!("encrypt --public-key p.pub --value 5 {host} --out x.ct")).done();
     assert_eq!(decrypt(&bench, "x.ct"), "5\n");
+}
+
+/// A host that answers as it likes: the command fails with an error, and writes nothing.
+#[test]
+fn hostile_hosts_are_refused() {
+    let bench = party();
+    paillier(&bench, "encrypt --public-key p.pub --value 1 --out x.ct").done();
+    // Results of the right shape whose integers are too wide for the key, a length beyond all limits, text that is none.
+    let wide = {
+        use ciphermill_paillier::host::{Outcome, Response};
+        let integers = ciphermill_bigint::IntegerBatch::from_words(128, vec![u64::MAX; 128]);
+        let content = Response { outcomes: vec![Outcome::Done, Outcome::Integers(integers)] }.encode();
+        [&[0][..], &(content.len() as u32).to_le_bytes(), &content].concat()
+    };
+    let cases: [(Vec<u8>, &str); 5] = [
+        (wide, "not below the modulus"),
+        (vec![0, 255, 255, 255, 255], "4294967295"),
+        (vec![1, 0, 0, 1, 0], "65536"),
+        (vec![1, 3, 0, 0, 0, 0xff, 0x1b, b'!'], "refused"),
+        (vec![0, 4, 0, 0, 0, 1, 2, 3, 4], "refused"),
+    ];
+    for (response, reason) in cases {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("its address");
+        let host = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut length = [0; 4];
+            stream.read_exact(&mut length).expect("a request");
+            let mut request = vec![0; u32::from_le_bytes(length) as usize];
+            stream.read_exact(&mut request).expect("a request");
+            stream.write_all(&response).expect("sent");
+        });
+        let line = format!("add x.ct x.ct --public-key p.pub --host {address} --out y.ct");
+        paillier(&bench, &line).failed(&[reason]);
+        host.join().expect("the host");
+        assert!(!bench.path("y.ct").exists());
+    }
 }
 
 #[test]

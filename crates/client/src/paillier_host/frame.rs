@@ -4,9 +4,14 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// The first byte of an answer.
+/// The first byte of a response.
 pub(super) const DONE: u8 = 0;
 pub(super) const REFUSED: u8 = 1;
+
+/// The moment until which a transfer may go on that begins now; a year for longer times, which the clock might not have.
+pub(super) fn end_of(time: Duration) -> Instant {
+    Instant::now() + time.min(Duration::from_secs(365 * 24 * 3600))
+}
 
 /// The time that is left; at least a millisecond, because a socket takes 0 for no limit.
 fn left(end: Instant) -> Result<Duration, io::Error> {
@@ -47,8 +52,8 @@ pub(super) fn write(stream: &mut TcpStream, mut bytes: &[u8], end: Instant) -> i
     Ok(())
 }
 
-/// A frame of an answer.
-pub(super) fn answer(kind: u8, content: &[u8]) -> Vec<u8> {
+/// A frame of a response.
+pub(super) fn response(kind: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![kind];
     // Contents are below 4 GiB: a response is bounded by its limits, a reason by the text of an error.
     bytes.extend((content.len() as u32).to_le_bytes());

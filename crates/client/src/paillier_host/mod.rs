@@ -1,7 +1,7 @@
 //! Paillier's host over TCP: a server that executes streams of instructions, and an engine that sends them to one.
 //!
 //! The paper's system takes its instructions from a network and states no protocol. Here a connection carries frames, one
-//! request at a time:
+//! request at a time. Lengths have their least significant byte first:
 //!
 //! | direction | frame |
 //! | --- | --- |
@@ -29,7 +29,7 @@ pub use server::{HostServer, Stop};
 /// ```
 /// use ciphermill_client::paillier_host::HostLimits;
 ///
-/// // A peer of this host holds about 4 MiB in each direction.
+/// // In addition to a few copies of a request and of its results, a peer can make the host hold four slots of 2 MiB.
 /// assert_eq!(HostLimits::default().bytes, 4 << 20);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,9 +92,13 @@ pub enum HostError {
     },
 }
 
-/// The loopback address that a text names.
-fn loopback(given: &str) -> Result<SocketAddr, HostError> {
-    let wrong = || HostError::Address { given: given.to_owned() };
-    let address = given.to_socket_addrs().map_err(|_| wrong())?.next().ok_or_else(wrong)?;
-    if address.ip().is_loopback() { Ok(address) } else { Err(HostError::NotLoopback { address }) }
+/// The loopback addresses that a text names, at least one.
+fn loopback(given: &str) -> Result<Vec<SocketAddr>, HostError> {
+    let wrong = |_| HostError::Address { given: given.to_owned() };
+    let addresses: Vec<_> = given.to_socket_addrs().map_err(wrong)?.collect();
+    match addresses.iter().find(|address| !address.ip().is_loopback()) {
+        Some(&address) => Err(HostError::NotLoopback { address }),
+        None if addresses.is_empty() => Err(HostError::Address { given: given.to_owned() }),
+        None => Ok(addresses),
+    }
 }

@@ -167,6 +167,10 @@ impl Host {
             }
             let in_time = self.in_time(begun);
             let Self { engine, store, random, limits, .. } = self;
+            if in_time.is_err() && instruction.sets() {
+                // As for any other key that is refused.
+                store.clear(instruction.slot());
+            }
             let (job, planning) = timed(|| {
                 in_time.and_then(|()| plan::plan(engine, limits, store, random, &mut room, (index, instruction)))
             });
@@ -183,7 +187,11 @@ impl Host {
     }
 
     fn dispatch(&mut self, begun: Instant, Planned { operation, job, planning }: Planned) -> Outcome {
-        let job = job.and_then(|job| self.in_time(begun).map(|()| job));
+        let job = job.and_then(|job| match job {
+            // A key is in its slot already.
+            plan::Job::Nothing => Ok(job),
+            _ => self.in_time(begun).map(|()| job),
+        });
         let (result, engine) = timed(|| job.and_then(|job| dispatch::dispatch(&self.engine, &job)));
         let counts = self.metrics.of_mut(operation);
         counts.planning += planning;

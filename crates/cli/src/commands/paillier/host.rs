@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = within::<usize>(1..=256))]
     connections: usize,
     /// Most bytes of a request, and of its results
-    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20, value_parser = within::<u32>(4096..=1 << 26))]
+    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20, value_parser = within::<u32>(1 << 20..=1 << 26))]
     request_bytes: u32,
     /// Most seconds to wait for a request, to transfer it, and to compute it
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = within::<u64>(1..=3600))]
