@@ -86,6 +86,10 @@ impl Progress {
 
     /// Work done and all work.
     pub(crate) fn set(&self, done: u64, all: u64) {
+        if done < all && self.0.is_finished() {
+            // Other work of the same kind.
+            self.0.reset();
+        }
         self.0.set_length(all);
         self.0.set_position(done);
         if done >= all {

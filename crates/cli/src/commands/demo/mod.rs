@@ -79,9 +79,9 @@ pub(crate) struct Args {
     /// Key of the ciphertexts [default: small, as in the paper; for the MESSAGE sets the one with the larger range]
     #[arg(long, alias = "choice", value_enum, value_name = "KEY")]
     key: Option<KeyOrderArg>,
-    /// Transform of the bootstraps
-    #[arg(long, value_enum, value_name = "NAME", default_value = "fft")]
-    backend: BackendArg,
+    /// Transform of the CPU's bootstraps [default: fft]
+    #[arg(long, value_enum, value_name = "NAME")]
+    backend: Option<BackendArg>,
     #[command(flatten)]
     engine: EngineArgs,
     /// FOR TESTS ONLY: derive all keys and noise from this number; anyone can then decrypt
@@ -141,11 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let policy = SecurityPolicy::AcceptInsecureParametersForBenchmarksAndTestsOnly;
     let parameters = ParameterSet::named(&args.params, policy)?;
     let (choice, product) = choose(args, &parameters)?;
-    let backend: Backend = match args.engine.engine {
-        EngineName::Cpu => args.backend.into(),
-        // The hardware has the exact transform only.
-        _ => Backend::Ntt,
-    };
+    let backend = backend(args)?;
     let bar = Arc::new(Progress::cycles("Table 5 on the engine: x*y"));
     let drawn = Arc::clone(&bar);
     let watch: CycleWatch = Arc::new(move |cycles, all| drawn.set(cycles, all.unwrap_or(0)));
@@ -246,13 +242,24 @@ fn require_right(wrong: usize) -> Result<(), CliError> {
 
 /// The demo of one function alone.
 fn run_words(args: &Args) -> Result<(), CliError> {
-    let engine = Engines::new(args.engine.engine, args.backend.into()).bootstrap()?;
+    let engine = Engines::new(args.engine.engine, backend(args)?).bootstrap()?;
     let parent = resources::work_directory(args.dir.as_deref());
     let directory = WorkFolder::new(&parent)?;
     let mut randomness = Randomness { seed: args.seed, used: 0 };
     let report = words::run(&args.words, engine, &mut randomness, directory.path())?;
     output::result(args.json, &report, &report.to_text())?;
     require_right(report.wrong())
+}
+
+/// The transform asked for. The hardware has the exact one only.
+fn backend(args: &Args) -> Result<Backend, CliError> {
+    match (args.engine.engine, args.backend) {
+        (EngineName::Cpu, backend) => Ok(backend.unwrap_or(BackendArg::Fft).into()),
+        (engine, Some(BackendArg::Fft)) => {
+            Err(CliError::Usage(format!("engine {engine} has no transform fft; use --backend ntt or none")))
+        }
+        _ => Ok(Backend::Ntt),
+    }
 }
 
 /// The key choice asked for, else the paper's order where the dimensions are the paper's or a toy's, else the one with the

@@ -190,12 +190,16 @@ impl TimedKey {
         };
         let without: Vec<Step> =
             program.steps.iter().copied().filter(|step| !matches!(step, Step::Bootstrap(..))).collect();
-        let rest = cost.cycles - cycles(&without)?;
+        let less = |from: u64, cycles: u64| {
+            let what = "the engine takes fewer cycles for more instructions".to_owned();
+            from.checked_sub(cycles).ok_or(TfheError::Engine { what })
+        };
+        let rest = less(cost.cycles, cycles(&without)?)?;
         let [(first, _), .., (second, _)] = program.ciphertexts else {
             return Err(TfheError::Engine { what: "the program has fewer than two operands".to_owned() });
         };
         let alone = cycles(&[Step::Return(*first)])?;
-        let with = |step: Step| Ok::<_, TfheError>(cycles(&[step, Step::Return(*first)])? - alone);
+        let with = |step: Step| less(cycles(&[step, Step::Return(*first)])?, alone);
         Ok(Costs {
             program: Some(cost.clone()),
             bootstrap: rest / bootstraps(job).max(1) as u64,
