@@ -100,34 +100,29 @@ module bench_tfhe_engine
   input  logic                 key_rlast[KeyPorts],  // AXI4 of each key port.
   output logic                 irq_o  // As in tfhe_engine.
 );
-  // The lanes of the key ports, which the checker cannot index.
-  logic [KeyPorts-1:0] key_ar_valid;
-  logic [KeyPorts-1:0] key_ar_ready;
+  // The checker indexes unpacked arrays only.
+  logic [KeyPorts-1:0]                key_ar_valid, key_ar_ready, key_r_valid, key_r_ready, key_r_last, unused_key;
   logic [KeyPorts-1:0][AddrWidth-1:0] key_ar_addr;
-  logic [KeyPorts-1:0][7:0] key_ar_len;
-  logic [KeyPorts-1:0][2:0] key_ar_size;
-  logic [KeyPorts-1:0][1:0] key_ar_burst;
-  logic [KeyPorts-1:0] key_r_valid;
-  logic [KeyPorts-1:0] key_r_ready;
+  logic [KeyPorts-1:0][7:0]           key_ar_len;
+  logic [KeyPorts-1:0][2:0]           key_ar_size;
+  logic [KeyPorts-1:0][1:0]           key_ar_burst, key_r_resp;
   logic [KeyPorts-1:0][WordWidth-1:0] key_r_data;
-  logic [KeyPorts-1:0][1:0] key_r_resp;
-  logic [KeyPorts-1:0] key_r_last;
-  logic [KeyPorts-1:0] unused_key;
   for (genvar p = 0; p < KeyPorts; p++) begin : gen_key
-    assign key_arvalid[p] = key_ar_valid[p];
+    assign key_arvalid[p]  = key_ar_valid[p];
     assign key_ar_ready[p] = key_arready[p];
-    assign key_araddr[p] = key_ar_addr[p];
-    assign key_arlen[p] = key_ar_len[p];
-    assign key_arsize[p] = key_ar_size[p];
-    assign key_arburst[p] = key_ar_burst[p];
-    assign key_r_valid[p] = key_rvalid[p];
-    assign key_rready[p] = key_r_ready[p];
-    assign key_r_data[p] = key_rdata[p];
-    assign key_r_resp[p] = key_rresp[p];
-    assign key_r_last[p] = key_rlast[p];
-    assign key_arid[p]   = 1'b0;
-    assign unused_key[p] = key_rid[p];
+    assign key_arid[p]     = 1'b0;
+    assign key_araddr[p]   = key_ar_addr[p];
+    assign key_arlen[p]    = key_ar_len[p];
+    assign key_arsize[p]   = key_ar_size[p];
+    assign key_arburst[p]  = key_ar_burst[p];
+    assign key_r_valid[p]  = key_rvalid[p];
+    assign key_rready[p]   = key_r_ready[p];
+    assign key_r_data[p]   = key_rdata[p];
+    assign key_r_resp[p]   = key_rresp[p];
+    assign key_r_last[p]   = key_rlast[p];
+    assign unused_key[p]   = key_rid[p];
   end
+
   tfhe_engine #(
     .LogN(LogN), .Circuits(Circuits), .AddrWidth(AddrWidth)
   ) u_dut (

@@ -6,12 +6,12 @@ Names of registers and statuses, and their numbers, come from the packages that 
 import random
 import re
 import struct
-from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cocotb
-from bench import Memory, any_pauses, begin, cycles, until, value, watch
+from bench import Memory, any_pauses, begin, cycles, until, watch
 from cocotb.triggers import with_timeout
 from cocotbext.axi import (
     AxiBurstType,
@@ -34,18 +34,23 @@ DESCRIPTOR = 64
 RING_SIZE = 7
 RING = MEMORY + PAGE - 3 * DESCRIPTOR
 # Bits of registers.
-RUN, CLEAR, BUSY = 1, 2, 1
+RUN = 1
 JOB_ERROR, FETCH_ERROR, REPORT_ERROR = 1, 2, 4
 IRQ_ENABLE, IRQ_PENDING = 1, 2
 
 
-def constants(package: str, pattern: str) -> dict[str, int]:
-    """Constants of a package of hw/rtl: the pattern has a group for the name, and one for the hexadecimal number."""
-    return {name: int(number, 16) for name, number in re.findall(pattern, (RTL / package).read_text())}
+def constants(path: str) -> dict[str, int]:
+    """All constants of a file of hw/rtl that are sized numbers."""
+    found = re.findall(r"localparam [^=;]*\b(\w+) = \d+'([hd])(\w+);", (RTL / path).read_text())
+    return {name: int(number, 16 if base == "h" else 10) for name, base, number in found}
 
 
-REGISTERS = constants("engine_ring/engine_ring_registers_pkg.sv", r"\[AddrWidth-1:0\] (\w+) = 6'h(\w+);")
-STATUSES = re.findall(r"StatusCode(\w+) = 32'd\d+;", (RTL / "engine_job/engine_job_registers_pkg.sv").read_text())
+REGISTERS = constants("engine_ring/engine_ring_registers_pkg.sv")
+STATUSES = {
+    number: name.removeprefix("StatusCode")
+    for name, number in constants("engine_job/engine_job_registers_pkg.sv").items()
+    if name.startswith("StatusCode")
+}
 
 
 def job(verb: int, length: int, *operands: int, status: int = 0) -> bytes:
@@ -91,14 +96,10 @@ class Port:
         side = bus.from_prefix(dut, prefix, array_idx=index)
         self.slave = slave(side, dut.clk_i, dut.rst_ni, target=memory, reset_active_level=False)
         self.word = self.slave.byte_lanes
-        self.channels = (
-            [self.slave.aw_channel, self.slave.w_channel, self.slave.b_channel]
-            if write
-            else [
-                self.slave.ar_channel,
-                self.slave.r_channel,
-            ]
-        )
+        if write:
+            self.channels = [self.slave.aw_channel, self.slave.w_channel, self.slave.b_channel]
+        else:
+            self.channels = [self.slave.ar_channel, self.slave.r_channel]
         # The response to an access that fails, and the addresses of all words since the last `take`.
         self.refusal = AxiResp.SLVERR
         self.words: list[int] = []
@@ -168,19 +169,23 @@ class Engine:
     async def start(self) -> None:
         """Ends the reset, begins to pause, and starts the ring."""
         await begin(self.dut)
-        for name in ("regs_b", "regs_r"):
-            payload = f"{name}resp"
-            cocotb.start_soon(watch(self.dut, f"{name}valid", f"{name}ready", payload))
+        channels = {"regs_b": ("resp",), "regs_r": ("data", "resp")}
         for prefix in ("ring", "data"):
-            for channel, payloads in {
-                "ar": ("addr", "len"),
-                "aw": ("addr", "len"),
-                "w": ("data", "strb", "last"),
-            }.items():
-                name = f"{prefix}_{channel}"
-                cocotb.start_soon(watch(self.dut, f"{name}valid", f"{name}ready", *(name + one for one in payloads)))
+            channels |= {f"{prefix}_{channel}": ("addr", "len", "size", "burst") for channel in ("ar", "aw")}
+            channels[f"{prefix}_w"] = ("data", "strb", "last")
+        for name, payload in channels.items():
+            offer = watch(self.dut, f"{name}valid", f"{name}ready", *(name + field for field in payload))
+            cocotb.start_soon(offer)
         self.pause()
         await self.start_ring()
+
+    def watch_keys(self) -> None:
+        """Watches the offers of the key ports also."""
+        signals = ("arvalid", "arready", "araddr", "arlen", "arsize", "arburst")
+        for index in range(len(self.keys)):
+            port = {name: getattr(self.dut, f"key_{name}")[index] for name in signals}
+            side = SimpleNamespace(clk_i=self.dut.clk_i, rst_ni=self.dut.rst_ni, **port)
+            cocotb.start_soon(watch(side, *signals))
 
     async def start_ring(self) -> None:
         """Sets the ring, and the engine to run."""
@@ -235,9 +240,10 @@ class Engine:
 
     def allocate(self, words: int, word: int, before: int | None = None) -> int:
         """The address of some words near the end of a page: `before` of them are in the page, or any number."""
-        self.free += (words * word // PAGE + 2) * PAGE
         in_page = self.draw.randint(0, min(words, PAGE // word)) if before is None else before
-        return self.free // PAGE * PAGE - in_page * word
+        address = (self.free // PAGE + 2) * PAGE - in_page * word
+        self.free = address + words * word
+        return address
 
     def put(self, address: int, data: bytes) -> None:
         """Writes to memory for the engine."""
@@ -248,11 +254,16 @@ class Engine:
         """Bytes that the engine must write."""
         self.model[self.memory.place(address, len(data))] = data
 
+    def accept(self, address: int, length: int) -> None:
+        """The model has these bytes as the memory has them now."""
+        place = self.memory.place(address, length)
+        self.model[place] = self.memory.bytes[place]
+
     def descriptor(self, index: int) -> int:
         """The address of a descriptor of the ring."""
         return RING + index % RING_SIZE * DESCRIPTOR
 
-    async def submit(self, jobs: list[bytes]) -> Iterator[int]:
+    async def submit(self, jobs: list[bytes]) -> list[int]:
         """Puts jobs into the ring; returns the addresses of their descriptors."""
         assert len(jobs) < RING_SIZE
         places = [self.descriptor(self.tail + number) for number in range(len(jobs))]
@@ -260,17 +271,17 @@ class Engine:
             self.put(place, one)
         self.tail = (self.tail + len(jobs)) % RING_SIZE
         await self.write("Tail", self.tail)
-        return iter(places)
+        return places
 
     async def finish(self) -> None:
         """Waits for the interrupt until HEAD reaches TAIL."""
         while await self.read("Head") != self.tail:
-            await until(self.dut, "irq_o")
+            await with_timeout(until(self.dut, "irq_o"), 100, "us")
             await self.write("Irq", IRQ_ENABLE | IRQ_PENDING)
 
     async def run(self, jobs: list[bytes]) -> list[str]:
         """Runs jobs; returns the names of their statuses, which the model then has."""
-        places = list(await self.submit(jobs))
+        places = await self.submit(jobs)
         await self.finish()
         statuses = []
         for place in places:
@@ -281,22 +292,20 @@ class Engine:
 
     def check(self) -> None:
         """The memory holds all results, and nothing else changed."""
-        wrong = (
-            [at for at, pair in enumerate(zip(self.memory.bytes, self.model)) if pair[0] != pair[1]]
-            if self.memory.bytes != self.model
-            else []
-        )
-        assert not wrong, f"{len(wrong)} bytes are wrong, the first one at {MEMORY + wrong[0]:#x}"
+        if self.memory.bytes == self.model:
+            return
+        pairs = zip(self.memory.bytes, self.model, strict=True)
+        wrong = [MEMORY + place for place, (found, expected) in enumerate(pairs) if found != expected]
+        raise AssertionError(f"{len(wrong)} bytes are wrong, the first one at {wrong[0]:#x}")
 
 
 async def registers_keep_their_rules(engine: Engine, refused: list[int]) -> None:
     """Accesses with idle cycles between their channels, of registers that exist or do not, and of parts of a register."""
     engine.hurry()
     host, draw = engine.host, engine.draw
-    address_first, data_first = host.write_if.aw_channel, host.write_if.w_channel
     base, size = REGISTERS["RingBase"], REGISTERS["RingSize"]
     for gap in (0, 1, 2, 3, 7, 30):
-        for late in (address_first, data_first, host.write_if.b_channel):
+        for late in (host.write_if.aw_channel, host.write_if.w_channel, host.write_if.b_channel):
             number = draw.getrandbits(32) & ~(DESCRIPTOR - 1)
             late.pause = True
             write = host.init_write(base, number.to_bytes(4, "little"))
