@@ -51,7 +51,7 @@ struct Common {
     #[arg(long)]
     rerandomise: bool,
     /// Compute on `paillier host` at this loopback address, which sees the integers
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "engine")]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "engine")]
     host: Option<String>,
     #[command(flatten)]
     engine: EngineArgs,

@@ -23,7 +23,7 @@ Connections are not encrypted, and the host sees plaintexts. So it listens on lo
 machines, use a TLS or SSH tunnel. It ends with SIGINT or SIGTERM.")]
 pub(crate) struct Args {
     /// Loopback address; port 0 chooses a free port
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS:PORT")]
     listen: String,
     /// Most connections at a time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = within::<usize>(1..=256))]

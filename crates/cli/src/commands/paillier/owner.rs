@@ -106,7 +106,7 @@ pub(crate) struct EncryptArgs {
     #[arg(long)]
     strict: bool,
     /// Encrypt on `paillier host` at this loopback address, which sees the integers
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["engine", "secret_key"])]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["engine", "secret_key"])]
     host: Option<String>,
     #[command(flatten)]
     engine: EngineArgs,
