@@ -29,6 +29,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// ```
 #[doc = include_str!("../example_paillier.txt")]
 /// use ciphermill_client::paillier_host::{HostLimits, HostServer, RemoteHost};
+/// use ciphermill_paillier::{Blinding, PlaintextVector};
 /// let server = HostServer::bind("127.0.0.1:0", HostLimits::default())?;
 /// let address = server.address().to_string();
 /// let stop = server.stop();
