@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crypto_bigint::BoxedUint;
+use num_bigint::BigUint;
 use zeroize::Zeroize;
 
 use super::limbs;
@@ -74,6 +75,30 @@ impl IntegerBatch {
             words.resize(words.len().next_multiple_of(limbs), 0);
         }
         Self { limbs, words }
+    }
+
+    /// Integers of this number of limbs; `None` if one is longer.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_bigint::IntegerBatch;
+    /// use num_bigint::BigUint;
+    ///
+    /// let values = [BigUint::from(7u32), BigUint::from(1u32) << 64u32];
+    /// assert_eq!(IntegerBatch::from_biguints(&values, 2).unwrap().words(), [7, 0, 0, 1]);
+    /// assert!(IntegerBatch::from_biguints(&values, 1).is_none());
+    /// ```
+    pub fn from_biguints<'a>(
+        values: impl IntoIterator<Item = &'a BigUint, IntoIter: ExactSizeIterator>,
+        limbs: usize,
+    ) -> Option<Self> {
+        let values = values.into_iter();
+        let mut out = Self::zeros(values.len(), limbs);
+        for (index, value) in values.enumerate() {
+            let digits = value.to_u64_digits();
+            out.row_mut(index).get_mut(..digits.len())?.copy_from_slice(&digits);
+        }
+        Some(out)
     }
 
     /// Number of integers.

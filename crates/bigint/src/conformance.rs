@@ -368,12 +368,7 @@ fn supported<T>(
 
 /// Numbers at a width.
 fn of(values: &[BigUint], limbs: usize) -> IntegerBatch {
-    let mut out = IntegerBatch::zeros(values.len(), limbs);
-    for (i, value) in values.iter().enumerate() {
-        let digits = value.to_u64_digits();
-        out.row_mut(i)[..digits.len()].copy_from_slice(&digits);
-    }
-    out
+    IntegerBatch::from_biguints(values, limbs).expect("numbers of this width")
 }
 
 /// SplitMix64, as published by S. Vigna.

@@ -64,8 +64,8 @@ impl Progress {
         Self(bar)
     }
 
-    /// A bar for simulated cycles, with their number per second and the time left. It shows what is left only once
-    /// [`set`](Self::set) gets all cycles.
+    /// A bar for simulated cycles, with their number per second and the time left. The time is right if
+    /// [`set`](Self::set) gets the number of all cycles.
     pub(crate) fn cycles(what: &'static str) -> Self {
         let bar = ProgressBar::new(0).with_message(what);
         let template = "{msg} {wide_bar} {human_pos} of {human_len} cycles, {rate} cycles/s, {eta} left";

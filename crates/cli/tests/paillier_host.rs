@@ -11,7 +11,7 @@ fn run(bench: &Bench, line: &str) -> Ran {
     bench.run(line.split(' '))
 }
 
-/// A host in a process of its own.
+/// A host in another process.
 struct Served {
     child: Child,
     address: String,

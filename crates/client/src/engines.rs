@@ -182,6 +182,7 @@ impl Engines {
 
     /// The same; `watch` receives the progress of simulated jobs of TFHE.
     #[must_use]
+    #[cfg_attr(not(feature = "rtl"), allow(unused_variables, reason = "no engine of this build simulates hardware"))]
     pub fn with_watch(name: EngineName, backend: Backend, watch: Option<CycleWatch>) -> Self {
         let kernels = match name {
             EngineName::Cpu => handlers::Engines::cpu(backend),
@@ -191,9 +192,8 @@ impl Engines {
                 handlers::Engines { name: name.name(), bootstrap: Some(bootstrap), hmvp: None, mod_exp: Some(mod_exp) }
             }
             #[cfg(feature = "rtl")]
-            EngineName::Rtl => rtl(name.name(), watch.clone()),
+            EngineName::Rtl => rtl(name.name(), watch),
         };
-        drop(watch);
         Self { name, kernels }
     }
 

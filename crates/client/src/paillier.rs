@@ -220,12 +220,26 @@ pub fn encryption(
     key: &PublicKey,
     policy: SizePolicy,
 ) -> Result<EngineEncryption, ClientError> {
+    Ok(EngineEncryption::new(key, &trusted(engine, policy)?)?)
+}
+
+/// The engine for secrets under keys of these sizes.
+///
+/// # Errors
+/// [`ClientError::Paillier`] if the engine receives no such secrets.
+///
+/// # Example
+/// ```
+#[doc = include_str!("example_paillier.txt")]
+/// assert!(paillier::trusted(engine, policy).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn trusted(engine: Arc<dyn ModExpEngine>, policy: SizePolicy) -> Result<TrustedEngine, ClientError> {
     let secrets = match policy {
         SizePolicy::Standard => SecretPolicy::Production,
         SizePolicy::InsecureBench => SecretPolicy::InsecureParameters,
     };
-    let engine = TrustedEngine::new(engine, secrets).map_err(PaillierError::from)?;
-    Ok(EngineEncryption::new(key, &engine)?)
+    Ok(TrustedEngine::new(engine, secrets).map_err(PaillierError::from)?)
 }
 
 /// Computes a new blinding for every ciphertext, so that the result cannot be linked to its inputs.

@@ -185,13 +185,9 @@ impl<C: Coprocessor> Modulus<C> {
         Ok(batch.rows().map(|row| big(row) % &self.modulus).collect())
     }
 
-    fn write(&self, values: &[BigUint]) -> Output {
-        let mut out = IntegerBatch::zeros(values.len(), self.limbs);
-        for (index, value) in values.iter().enumerate() {
-            let digits = value.to_u64_digits();
-            out.row_mut(index)[..digits.len()].copy_from_slice(&digits);
-        }
-        Output::Integers(out)
+    fn write(&self, values: &[BigUint]) -> Result<Output, EngineError> {
+        let integers = IntegerBatch::from_biguints(values, self.limbs);
+        integers.map(Output::Integers).ok_or(EngineError::Outputs { reason: "a result longer than the modulus" })
     }
 
     /// The results, checked: a coprocessor may be another machine.
@@ -214,7 +210,7 @@ impl<C: Coprocessor> Modulus<C> {
         let len = if a.len() == 1 { b.len() } else { a.len() };
         let at = |batch: &[BigUint], i: usize| batch[if batch.len() == 1 { 0 } else { i }].clone();
         let operations: Vec<_> = (0..len).map(|i| Operation::Multiply { a: at(&a, i), b: at(&b, i) }).collect();
-        Ok(self.write(&self.compute(&operations)?))
+        self.write(&self.compute(&operations)?)
     }
 
     fn powers(&self, bases: &[BigUint], exponents: &Exponents) -> Result<Output, EngineError> {
@@ -224,7 +220,7 @@ impl<C: Coprocessor> Modulus<C> {
         }
         let (bits, max) = (exponents.bits(), self.coprocessor.max_bits());
         if bits == 0 {
-            return Ok(self.write(&vec![1u32.into(); len]));
+            return self.write(&vec![1u32.into(); len]);
         }
         if bits > max {
             return Err(EngineError::ExponentBits { engine: self.coprocessor.info().name.to_string(), bits, max });
@@ -233,7 +229,7 @@ impl<C: Coprocessor> Modulus<C> {
             let base = bases[if bases.len() == 1 { 0 } else { i }].clone();
             Operation::Power { base, exponent: big(exponents.row(i)), bits }
         };
-        Ok(self.write(&self.compute(&(0..len).map(work).collect::<Vec<_>>())?))
+        self.write(&self.compute(&(0..len).map(work).collect::<Vec<_>>())?)
     }
 
     fn multi_pow(&self, bases: &IntegerBatch, weights: &WeightMatrix) -> Result<Output, EngineError> {
@@ -262,7 +258,7 @@ impl<C: Coprocessor> Modulus<C> {
         }
         let mut powers = self.compute(&operations)?.into_iter();
         let rows = counts.into_iter().map(|count| powers.by_ref().take(count).collect()).collect();
-        Ok(self.write(&self.row_products(rows)?))
+        self.write(&self.row_products(rows)?)
     }
 
     /// The product of the values of each row, in pairs: one batch of operations for each level of all trees.

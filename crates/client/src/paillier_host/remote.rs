@@ -142,7 +142,7 @@ impl RemoteHost {
         let slot = Slot(0);
         let limbs = key.n().len();
         let n = IntegerBatch::from_words(limbs, key.n().to_vec());
-        let blinding_base = key.blinding_base().map(|base| batch(&[base], 2 * limbs)).transpose()?;
+        let blinding_base = key.blinding_base().map(|base| batch([&base], 2 * limbs)).transpose()?;
         let mut parts = Vec::new();
         let each = chunk(2 * limbs);
         for start in (0..plaintexts.len().max(1)).step_by(each) {
@@ -166,15 +166,12 @@ fn chunk(limbs: usize) -> usize {
     (REQUEST_BYTES / (16 * limbs)).clamp(1, ELEMENTS)
 }
 
-/// Integers of at most this number of limbs.
-fn batch(values: &[BigUint], limbs: usize) -> Result<IntegerBatch, HostError> {
-    let mut out = IntegerBatch::zeros(values.len(), limbs);
-    for (index, value) in values.iter().enumerate() {
-        let digits = value.to_u64_digits();
-        let row = out.row_mut(index).get_mut(..digits.len());
-        row.ok_or_else(|| refused("an operand is longer than the modulus"))?.copy_from_slice(&digits);
-    }
-    Ok(out)
+/// Integers of this number of limbs.
+fn batch<'a>(
+    values: impl IntoIterator<Item = &'a BigUint, IntoIter: ExactSizeIterator>,
+    limbs: usize,
+) -> Result<IntegerBatch, HostError> {
+    IntegerBatch::from_biguints(values, limbs).ok_or_else(|| refused("an operand is longer than the modulus"))
 }
 
 /// The integers of the last instruction's result.
@@ -207,7 +204,7 @@ impl Coprocessor for RemoteHost {
         let failed = |error: HostError| EngineError::Failed { engine: NAME.to_owned(), cause: error.to_string() };
         let limbs = (modulus.bits() as usize).div_ceil(64);
         let slot = Slot(0);
-        let modulus = batch(std::slice::from_ref(modulus), limbs).map_err(failed)?;
+        let modulus = batch([modulus], limbs).map_err(failed)?;
         let mut results = Vec::with_capacity(operations.len());
         for group in operations.chunk_by(alike) {
             for part in group.chunks(chunk(limbs)) {
@@ -220,14 +217,14 @@ impl Coprocessor for RemoteHost {
                             (base, exponent)
                         }
                     };
-                    first.push(a.clone());
-                    second.push(b.clone());
+                    first.push(a);
+                    second.push(b);
                 }
-                let first = batch(&first, limbs).map_err(failed)?;
+                let first = batch(first, limbs).map_err(failed)?;
                 let instruction = if let Some(Operation::Multiply { .. }) = part.first() {
-                    Instruction::ModMul { slot, left: first, right: batch(&second, limbs).map_err(failed)? }
+                    Instruction::ModMul { slot, left: first, right: batch(second, limbs).map_err(failed)? }
                 } else {
-                    let exponents = batch(&second, (width as usize).div_ceil(64).max(1)).map_err(failed)?;
+                    let exponents = batch(second, (width as usize).div_ceil(64).max(1)).map_err(failed)?;
                     Instruction::ModExp { slot, bases: first, exponents, bits: width }
                 };
                 // In one request, because several moduli share the connection.

@@ -151,7 +151,6 @@ impl RtlTfhe {
             tag,
             bytes,
             model,
-            shape,
             key,
             broken: false,
             driver,
@@ -249,7 +248,6 @@ pub struct RtlServer {
     tag: KeyTag,
     bytes: u64,
     model: TfheShape,
-    shape: KeyShape,
     key: Key,
     /// A job may still be in the engine.
     broken: bool,
@@ -264,7 +262,7 @@ pub struct RtlServer {
 
 impl fmt::Debug for RtlServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RtlServer").field("tag", &self.tag).field("shape", &self.shape).finish_non_exhaustive()
+        f.debug_struct("RtlServer").field("tag", &self.tag).field("shape", &self.key.shape).finish_non_exhaustive()
     }
 }
 
@@ -290,10 +288,10 @@ impl RtlServer {
         let operands = [self.input, self.test_vector, self.output, 0, 0, 0];
         let descriptor = Descriptor { operation: VERB_BOOTSTRAP, length, operands };
         let model = TfheJob::Bootstrap { big: length == BIG };
-        let cost = self.run(descriptor, &model, self.driver.patience(self.shape))?;
+        let cost = self.run(descriptor, &model, self.driver.patience(self.key.shape))?;
         let elements = match job.input.choice() {
             KeyOrder::Small => {
-                LweElements::U32(LweCiphertext::from_elements(self.driver.small(self.output, self.shape.dimension)))
+                LweElements::U32(LweCiphertext::from_elements(self.driver.small(self.output, self.key.shape.dimension)))
             }
             KeyOrder::Big => LweElements::U64(LweCiphertext::from_elements(self.driver.big(self.output))),
         };
@@ -344,9 +342,9 @@ impl RtlServer {
         let cost = self.run(
             descriptor,
             &job,
-            (bootstraps + 1) * self.driver.patience(self.shape) + 1000 * steps.len() as u64,
+            (bootstraps + 1) * self.driver.patience(self.key.shape) + 1000 * steps.len() as u64,
         )?;
-        let elements = LweCiphertext::from_elements(self.driver.small(self.output, self.shape.dimension));
+        let elements = LweCiphertext::from_elements(self.driver.small(self.output, self.key.shape.dimension));
         Ok((Ciphertext::new(self.tag, KeyOrder::Small, LweElements::U32(elements)), cost))
     }
 

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use ciphermill_bigint::{SecretPolicy, TrustedEngine};
+use ciphermill_client::paillier;
 use ciphermill_client::paillier_host::{HostLimits, HostServer};
-use ciphermill_client::security::Security;
-use ciphermill_paillier::PaillierError;
 
 use crate::error::CliError;
 use crate::inputs::{EngineArgs, SecurityArgs, within};
@@ -41,12 +39,8 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
-    let security = args.security.security();
-    let secrets = match security {
-        Security::Require128Bits => SecretPolicy::Production,
-        Security::AcceptInsecure => SecretPolicy::InsecureParameters,
-    };
-    let engine = TrustedEngine::new(args.engine.mod_exp()?, secrets).map_err(PaillierError::from)?;
+    let policy = args.security.security().paillier();
+    let engine = paillier::trusted(args.engine.mod_exp()?, policy)?;
     let time = Duration::from_secs(args.seconds);
     let limits = HostLimits {
         connections: args.connections,
@@ -63,7 +57,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let mut signals = runtime.block_on(async { Signals::new() })?;
     output::line(&format!("Listening on {}.", server.address()))?;
     let stop = server.stop();
-    let serving = std::thread::spawn(move || server.run(&engine, security.paillier()));
+    let serving = std::thread::spawn(move || server.run(&engine, policy));
     let ending = runtime.block_on(signals.next());
     stop.now();
     match serving.join() {
