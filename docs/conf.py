@@ -122,6 +122,7 @@ SUBPAGES = {
         "ntt_goldilocks_shift",
         "tfhe_cmux",
         "tfhe_vector",
+        "tfhe_engine",
         "paillier_engine",
         "rvfhe_lane",
         "flow",

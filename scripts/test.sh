@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.."
 
 scripts/setup.sh test
 SECONDS=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$(mktemp) check_log=$(mktemp)
+trap 'rm -f "$log" "$check_log"' EXIT
 summary=() failed=0
 
 not_run() { # not_run WHAT: lists work that this machine cannot do; CIPHERMILL_REQUIRE=all makes it a failure
@@ -30,8 +30,12 @@ check() { # check NAME COMMAND…
     local name=$1 start=$SECONDS result=ok
     shift
     printf '\n== %s\n' "$name"
-    "$@" || { result=FAILED failed=1; }
+    "$@" 2>&1 | tee "$check_log" || { result=FAILED failed=1; }
     summary+=("$(printf '%-7s %4d s  %s' "$result" $((SECONDS - start)) "$name")")
+    # A log is often kept only in part: what failed is told again at the end. run-tests.py does so itself.
+    if [ "$result" = FAILED ]; then
+        summary+=("$(grep -E '^(test .* \.\.\. FAILED$|FAILED |ERROR )|WARNING: |(^| )error(\[E[0-9]+\])?: ' "$check_log" | head -n 12 | cut -c 1-200 | sed 's/^/        | /' || true)")
+    fi
 }
 
 # The hardware units that are simulated: one configuration of each.

@@ -54,14 +54,14 @@ impl Step {
 #[doc = include_str!("../example.txt")]
 #[doc = include_str!("../example_server.txt")]
 /// use ciphermill_tfhe::engine::{ProgramJob, Step};
-/// // The square of 3, of which 2 are taken away: 7 in three bits, by single bootstraps of a CPU.
+/// // The square of 3 in three bits, plus 2, by single bootstraps of a CPU.
 /// let two = client.encrypt(&encoding, 2, KeyOrder::Big, &mut rng)?;
 /// let program = ProgramJob {
-///     steps: &[Step::Bootstrap(9, 0), Step::Sub(0, 1), Step::Return(0)],
+///     steps: &[Step::Bootstrap(9, 0), Step::Add(0, 1), Step::Return(0)],
 ///     ciphertexts: &[(0, &three), (1, &two)],
 ///     test_vectors: &[(9, &square)],
 /// };
-/// assert_eq!(client.decrypt(&encoding, &program.by_steps(&server)?)?, 7);
+/// assert_eq!(client.decrypt(&encoding, &program.by_steps(&server)?)?, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
