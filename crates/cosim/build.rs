@@ -6,6 +6,8 @@
 //! another folder than `hw`, such as a copy with a fault in it. `CIPHERMILL_HW_OPT` is the C++ compiler's level, 1 if it says
 //! nothing: 0 is right for what runs once, 2 for long simulations.
 
+#[path = "build/objects.rs"]
+mod objects;
 #[path = "build/ports.rs"]
 mod ports;
 #[path = "build/shim.rs"]
@@ -56,6 +58,8 @@ fn build() -> Result<(), String> {
     selection.check(&units)?;
     let tool = verilator::Verilator::find(&repository, &hw.join("rtl"))?;
     println!("cargo::rerun-if-changed={}", tool.program().display());
+    let store = store(&out);
+    std::fs::create_dir_all(&store).map_err(|error| format!("{}: {error}", store.display()))?;
     let mut models = Vec::new();
     let mut registry = String::new();
     let mut externs = String::new();
@@ -70,8 +74,12 @@ fn build() -> Result<(), String> {
             let mut files = Vec::new();
             if let Some(kind) = &unit.tables {
                 for table in tables::tables(kind, &configuration.parameters)? {
-                    let path = out.join(format!("{name}.{}.hex", table.parameter));
-                    write(&path, &table.text)?;
+                    // The model's source names this path, so it depends on the table alone.
+                    let path = store.join(format!("{:016x}.hex", objects::hash(&table.text)));
+                    if !path.exists() {
+                        objects::place(&path, table.text.as_bytes())?;
+                    }
+                    println!("cargo::rerun-if-changed={}", path.display());
                     files.push((table.parameter, path));
                 }
             }
@@ -88,11 +96,9 @@ fn build() -> Result<(), String> {
     if env::var_os("RUSTC_WORKSPACE_WRAPPER").is_none_or(|wrapper| !wrapper.to_string_lossy().contains("clippy-driver"))
     {
         let mut compiler = tool.compiler(level(env::var("CIPHERMILL_HW_OPT").ok().as_deref())?);
-        for (number, text) in verilator::translation_units(&models, !tool.trace)?.iter().enumerate() {
-            let path = out.join(format!("models_{number}.cpp"));
-            write(&path, text)?;
-            compiler.file(&path);
-        }
+        let mut units = tool.library();
+        units.extend(verilator::translation_units(&models, !tool.trace)?);
+        compiler.objects(objects::objects(&compiler, &units, &tool.include(), &out, &store)?);
         compiler.try_compile("ciphermill_cosim_models").map_err(|error| error.to_string())?;
     }
     println!("cargo::rustc-link-lib=stdc++");
@@ -106,6 +112,13 @@ fn build() -> Result<(), String> {
         "unsafe extern \"C\" {{\n{externs}}}\n\n/// Every configuration that was built.\npub static CONFIGURATIONS: &[Configuration] = &[\n{entries}];\n"
     );
     write(&out.join("registry.rs"), &registry)
+}
+
+/// The folder of objects and tables: in the target folder, with the other results of the hardware's flow.
+fn store(out: &Path) -> PathBuf {
+    // <target>/<profile>/build/<crate>/out
+    let target = out.ancestors().nth(4).filter(|_| out.ancestors().nth(2).is_some_and(|path| path.ends_with("build")));
+    target.map_or_else(|| out.join("models"), |target| target.join("hw/models"))
 }
 
 fn level(stated: Option<&str>) -> Result<u32, String> {

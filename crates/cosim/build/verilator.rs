@@ -99,7 +99,7 @@ impl Verilator {
         }
     }
 
-    /// The compiler of the models, with Verilator's run-time library among its files.
+    /// The compiler of the models.
     pub(crate) fn compiler(&self, level: u32) -> cc::Build {
         let include = self.root.join("include");
         let mut build = cc::Build::new();
@@ -109,6 +109,16 @@ impl Verilator {
         build.define("VM_TRACE", if self.trace { "1" } else { "0" });
         build.define("VM_TRACE_FST", if self.trace { "1" } else { "0" });
         build.define("VM_SC", "0").define("VM_TIMING", "0").define("VM_TRACE_SAIF", "0").define("VM_TRACE_VCD", "0");
+        build
+    }
+
+    /// The folder of Verilator's run-time library.
+    pub(crate) fn include(&self) -> PathBuf {
+        self.root.join("include")
+    }
+
+    /// The translation units of this library.
+    pub(crate) fn library(&self) -> Vec<String> {
         let mut files = vec!["verilated.cpp", "verilated_threads.cpp"];
         if self.coverage {
             files.push("verilated_cov.cpp");
@@ -116,8 +126,8 @@ impl Verilator {
         if self.trace {
             files.push("verilated_fst_c.cpp");
         }
-        build.files(files.into_iter().map(|file| include.join(file)));
-        build
+        let include = self.include();
+        files.into_iter().map(|file| format!("#include \"{}\"\n", include.join(file).display())).collect()
     }
 }
 
