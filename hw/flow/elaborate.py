@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tool import yosys
@@ -55,6 +55,14 @@ def read(
     if wrapper is not None:
         words.append(str(wrapper))
     return " ".join(words)
+
+
+def read_module(module: str, parameters: Mapping[str, str], boxes: Iterable[str]) -> str:
+    """The command that reads a module with parameters as SystemVerilog writes them, and black boxes inside it."""
+    words = [f"read_slang -j 1 --relax-enum-conversions --top {module}"]
+    words += [f"-G {name}={value}" for name, value in parameters.items()]
+    words += [f"--blackboxed-module {box}" for box in boxes]
+    return " ".join([*words, *map(str, sources_of(module))])
 
 
 def ports(read_command: str, top: str, folder: Path) -> list[tuple[str, str, int]]:

@@ -52,7 +52,7 @@ def alone(tops: Iterable[str], files: Iterable[Path]) -> list[Configuration]:
     left = [path for path in files if path not in contained and not path.stem.endswith("_pkg")]
     inner = {path for outer in left for path in reached(outer.stem, files) if path != outer}
     return [
-        Configuration(path.parent.name, path.stem, path.stem, {}, False, Step(), Step(), Step())
+        Configuration(path.parent.name, path.stem, path.stem, {}, False, (), Step(), Step(), Step())
         for path in left
         if path not in inner
     ]

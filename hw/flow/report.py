@@ -58,6 +58,7 @@ def _step(
         return {}, {"reason": "not run"}
     found = _read(path, f"{step} result of {configuration}")
     about = {"parameters": said.parameters} if said.parameters else {}
+    about |= {name: found[name] for name in ("parts", "whole") if name in found}
     return found, about | ({"reason": found["reason"]} if "reason" in found else {})
 
 
@@ -119,6 +120,36 @@ def _about(about: Mapping[str, Any]) -> str:
     return ": ".join(words)
 
 
+def _parts(one: Mapping[str, Any]) -> list[str]:
+    """The table of an engine's parts."""
+    lines = [
+        "",
+        f"### Parts of `{one['case']}`",
+        "",
+        "Each part is mapped on its own, without the parts inside it; the first one is the engine's glue.",
+        "Figures are those of one instance.",
+        "",
+        "| module | parameters | instances | LUT | FF | DSP | BRAM |",
+        "| --- | --- | --: | --: | --: | --: | --: |",
+    ]
+    for part in one["xilinx_about"]["parts"]:
+        stated = ", ".join(f"{name} = {value}" for name, value in part["parameters"].items()) or "–"
+        counts = " | ".join(_number(part[name]) for name in ("number", "lut", "ff", "dsp", "bram"))
+        lines.append(f"| `{part['module']}` | {stated} | {counts} |")
+    if "whole" in one["xilinx_about"]:
+        whole = one["xilinx_about"]["whole"]
+        compared = (
+            f"{name.upper()} {_number(whole[name])} ({_share(one[name], whole[name])})"
+            for name in ("lut", "ff", "dsp", "bram")
+        )
+        lines += ["", f"In one piece: {', '.join(compared)}. The percentages are those of the sum."]
+    return lines
+
+
+def _share(part: float, whole: float) -> str:
+    return "–" if whole == 0 else f"{part / whole:.0%}"
+
+
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:,}"
 
@@ -160,7 +191,12 @@ def table(entries: list[Entry], older: Iterable[str] = ()) -> str:
             f"{number} of {size.replace('x', ' × ')}" for size, number in (one["multipliers"] or {}).items()
         )
         remark = sizes or _about(one["xilinx_about"]) or "–"
+        if "parts" in one["xilinx_about"]:
+            remark = f"sum of parts; {remark}"
         lines.append(f"| `{one['unit']}` | `{one['configuration']}` | {counts} | {remark} |")
+    for one in entries:
+        if "parts" in one["xilinx_about"]:
+            lines += _parts(one)
     lines += [
         "",
         "## ECP5-85, placed and routed",

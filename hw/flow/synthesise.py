@@ -20,19 +20,24 @@ from typing import Any
 import ecp5
 import elaborate
 import osu018
+import parts
 import versions
 import xilinx
 from tool import ToolError
 from units import Configuration, Step, asked, circuit, configurations
 
 STEPS: dict[str, Callable[[Configuration, Mapping[str, Path], Path], dict[str, Any]]] = {
-    "xilinx": xilinx.cost,
+    "xilinx": lambda configuration, files, folder: (parts if configuration.parts else xilinx).cost(
+        configuration, files, folder
+    ),
     "ecp5": ecp5.speed,
     "osu018": osu018.gates,
 }
 # The modules of this flow that a step depends on.
 MODULES: dict[str, tuple[str, ...]] = {step: ("elaborate", "tool", step) for step in STEPS}
 MODULES["osu018"] += ("fanout",)
+# A step with parts depends on these in addition.
+PARTS = ("parts",)
 # Where `elaborate.write_tables` puts its files.
 TABLES = elaborate.BUILD / "tables"
 RESULTS = elaborate.BUILD / "results"
@@ -56,7 +61,10 @@ def key(configuration: Configuration, step: str, files: Mapping[str, Path]) -> s
     add("sources", circuit(configuration.top))
     for name, path in sorted(files.items()):
         add(name, path.read_bytes())
-    for module in MODULES[step]:
+    by_parts = step == "xilinx" and bool(configuration.parts)
+    if by_parts:
+        add("parts", json.dumps([configuration.parts, configuration.xilinx.whole]).encode())
+    for module in MODULES[step] + (PARTS if by_parts else ()):
         add(module, Path(__file__).with_name(f"{module}.py").read_bytes())
     return digest.hexdigest()[:24]
 

@@ -30,6 +30,8 @@ class Step:
     parameters: dict[str, int | str] = field(default_factory=dict)
     # The configuration of the same unit whose figures stand for this one's.
     instead: str | None = None
+    # Of a unit with parts: whether the configuration is also mapped in one piece, to compare.
+    whole: bool = False
     # Why there are no figures, or why those of another configuration are given.
     reason: str | None = None
 
@@ -50,6 +52,8 @@ class Configuration:
     parameters: dict[str, int | str]
     # Whether the unit reads files, one for each of its parameters that names one.
     has_tables: bool
+    # Modules that are mapped on their own, so that the resources on UltraScale+ are sums.
+    parts: tuple[str, ...]
     xilinx: Step
     ecp5: Step
     osu018: Step
@@ -59,14 +63,14 @@ class Configuration:
 
 
 def _step(where: str, given: object) -> Step:
-    """`"a reason"`, `{ parameters = … }` or `{ instead = "configuration", reason = … }`; nothing says: do it."""
+    """`"a reason"`, `{ parameters = … }`, `{ whole = true }` or `{ instead = …, reason = … }`; nothing says: do it."""
     if given is None:
         return Step()
     if isinstance(given, str):
         return Step(reason=given)
-    if not isinstance(given, dict) or not set(given) <= {"parameters", "instead", "reason"}:
+    if not isinstance(given, dict) or not set(given) <= {"parameters", "instead", "whole", "reason"}:
         raise ValueError(f"{where}: {given!r} is neither a reason nor parameters nor another configuration")
-    step = Step(given.get("parameters", {}), given.get("instead"), given.get("reason"))
+    step = Step(given.get("parameters", {}), given.get("instead"), given.get("whole", False), given.get("reason"))
     if (step.instead is None) != (step.reason is None) or (step.parameters and step.instead):
         raise ValueError(f"{where}: another configuration stands for this one: say which (instead) and why (reason)")
     return step
@@ -77,10 +81,13 @@ def parse(text: str) -> list[Configuration]:
     found = []
     for unit in tomllib.loads(text)["unit"]:
         names = {configuration["name"] for configuration in unit["configuration"]}
+        parts = tuple(unit.get("parts", ()))
         for given in unit["configuration"]:
             where = f"{unit['name']}/{given['name']}"
             steps = {step: _step(f"{where}: {step}", given.get(step)) for step in ("xilinx", "ecp5", "osu018")}
             for step, said in steps.items():
+                if said.whole and (step != "xilinx" or not parts):
+                    raise ValueError(f"{where}: {step}: only what has parts is mapped in one piece as well")
                 if said.instead is not None and said.instead not in names - {given["name"]}:
                     raise ValueError(f"{where}: {step}: the unit has no other configuration {said.instead}")
             found.append(
@@ -90,6 +97,7 @@ def parse(text: str) -> list[Configuration]:
                     top=unit.get("top", unit["name"]),
                     parameters={name: literal(value) for name, value in given.get("parameters", {}).items()},
                     has_tables="tables" in unit,
+                    parts=parts,
                     **steps,
                 )
             )

@@ -3,12 +3,15 @@
 python -m unittest discover hw/flow/tests
 """
 
+import dataclasses
 import sys
 import tempfile
 import tomllib
 import unittest
+from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -16,6 +19,7 @@ import ecp5
 import elaborate
 import fanout
 import osu018
+import parts
 import picture
 import report
 import synthesise
@@ -56,7 +60,13 @@ class Units(unittest.TestCase):
         self.assertEqual(large.osu018.reason, "would take hours")
 
     def test_what_makes_no_sense_is_refused(self) -> None:
-        for wrong in ('{ instead = "small" }', '{ instead = "none", reason = "x" }', "3", "{ seed = 1 }"):
+        for wrong in (
+            "{ whole = true }",
+            '{ instead = "small" }',
+            '{ instead = "none", reason = "x" }',
+            "3",
+            "{ seed = 1 }",
+        ):
             with self.assertRaises(ValueError, msg=wrong):
                 units.parse(TWO.replace('"would take hours"', wrong))
 
@@ -107,6 +117,66 @@ class Netlists(unittest.TestCase):
         cell = "  cell $mul $mul$f.sv:1$2\n    parameter \\A_WIDTH {}\n    parameter \\B_WIDTH {}\n    connect \\A \\a\n  end\n"
         dump = cell.format(17, 26) + cell.format(26, 17) + cell.format(6, 15)
         self.assertEqual(xilinx.multipliers(dump), {"15x6": 1, "26x17": 2})
+
+    def test_a_part_becomes_a_box_for_each_set_of_its_parameters(self) -> None:
+        def cell(width: int) -> dict[str, Any]:
+            # A localparam is no parameter of an instance.
+            given = {"Width": f"{width:032b}", "Depth": f"{4:032b}", "CountWidth": f"{3:032b}"}
+            ports = {"in_data_i": "input", "count_o": "output"}
+            bits = {"in_data_i": list(range(2, 2 + width)), "count_o": [100, 101, 102]}
+            return {"type": "prim_fifo", "parameters": given, "port_directions": ports, "connections": bits}
+
+        own = {"type": "$and", "parameters": {}, "connections": {}}
+        cells = {"a": cell(8), "b": cell(16), "c": cell(8), "d": own}
+        netlist = {"modules": {"top": {"cells": cells}, "prim_fifo": {}}}
+        boxes = parts.box(netlist, "top", {"prim_fifo"})
+        self.assertEqual(cells["a"]["type"], cells["c"]["type"])
+        self.assertNotEqual(cells["a"]["type"], cells["b"]["type"])
+        self.assertEqual((cells["d"]["type"], cells["a"]["parameters"]), ("$and", {}))
+        self.assertEqual(netlist["modules"].keys(), {"top", *boxes})
+        self.assertEqual(len(netlist["modules"][cells["b"]["type"]]["ports"]["in_data_i"]["bits"]), 16)
+        wide = boxes[cells["b"]["type"]]
+        self.assertEqual({name: parts.number_of(value) for name, value in wide.parameters}, {"Width": 16, "Depth": 4})
+
+    def test_a_sum_counts_each_instance_at_every_depth(self) -> None:
+        outer, inner = parts.Part("b", (("Width", "8'b1000"),)), parts.Part("c", (("File", '"/one.hex"'),))
+        found = {
+            "a": ({"LUT6": 1}, {}, Counter({outer: 2})),
+            "b": ({"LUT6": 10, "DSP48E2": 1}, {"26x17": 1}, Counter({inner: 3})),
+            "c": ({"FDRE": 100}, {}, Counter()),
+        }
+        small, *_ = units.parse(TWO)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            mock.patch.object(parts, "mapped", lambda one, *_: found[one.module]),
+        ):
+            cost = parts.cost(dataclasses.replace(small, parts=("b", "c")), {}, Path(folder))
+        self.assertEqual((cost["lut"], cost["dsp"], cost["ff"], cost["multipliers"]), (21, 2, 600, {"26x17": 2}))
+        rows = [(one["module"], one["number"], one["parameters"]) for one in cost["parts"]]
+        self.assertEqual(rows, [("a", 1, {"Width": 8}), ("b", 2, {"Width": 8}), ("c", 6, {})])
+
+    def test_a_kept_result_has_the_tables_of_the_configuration_that_asks(self) -> None:
+        made = []
+
+        def map_once(part: parts.Part, *_: object) -> parts.Mapped:
+            made.append(part)
+            return {"LUT6": 7}, {}, Counter({parts.Part("prim_rom", part.parameters): 2})
+
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            with mock.patch.object(parts, "RESULTS", folder), mock.patch.object(parts, "_map", map_once):
+                for table in ("one.hex", "two.hex"):
+                    (folder / table).write_text("0\n")
+                    part = parts.Part("tfhe_cmux", (("OuterFile", f'"{folder / table}"'),))
+                    own, _, inside = parts.mapped(part, {"prim_rom"}, folder)
+                    expected = Counter({parts.Part("prim_rom", part.parameters): 2})
+                    self.assertEqual((own, inside), ({"LUT6": 7}, expected))
+        self.assertEqual(len(made), 1)
+
+    def test_every_part_is_a_module_of_its_engine(self) -> None:
+        for configuration in units.configurations():
+            files = {path.stem for path in units.sources_of(configuration.top)}
+            self.assertLessEqual(set(configuration.parts), files - {configuration.top}, str(configuration))
 
     def test_a_netlist_that_does_not_fit_says_why(self) -> None:
         self.assertIsNone(ecp5.too_large({"MULT18X18D": 156, "DP16KD": 208}))
