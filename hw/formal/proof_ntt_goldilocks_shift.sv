@@ -26,12 +26,12 @@ module proof_ntt_goldilocks_shift
   typedef logic [LogMiddle-1:0] middle_t;
   typedef enum logic [1:0] {Outer, Middle, Inner} pass_e;
 
-  logic in_ready, out_soon, out_valid, products, factors_take;
+  logic in_ready, out_soon, out_valid, products, factors_take, waits;
   logic [Points-1:0][63:0] out_data, spectrum;
   ntt_goldilocks_shift #(.LogN(LogN)) u_dut (
     .clk_i, .rst_ni(1'b1), .clear_i(1'b0), .in_valid_i, .in_ready_o(in_ready), .in_inverse_i, .in_data_i, .out_room_i,
-    .out_soon_o(out_soon), .out_valid_o(out_valid), .out_data_o(out_data), .factors_take_o(factors_take), .factors_i,
-    .spectrum_o(spectrum), .products_o(products)
+    .out_waits_o(waits), .out_soon_o(out_soon), .out_valid_o(out_valid), .out_data_o(out_data),
+    .factors_take_o(factors_take), .factors_i, .spectrum_o(spectrum), .products_o(products)
   );
 
   // Any word of any bank.

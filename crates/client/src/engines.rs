@@ -144,8 +144,8 @@ impl Seam {
     }
 }
 
-/// Receives the cycles of a simulated job so far, and all its cycles with a memory that never waits, if they are known.
-pub type CycleWatch = Arc<dyn Fn(u64, Option<u64>) + Send + Sync>;
+/// Receives the cycles of a simulated job so far, and all its cycles with a memory that never waits.
+pub type CycleWatch = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 /// The implementations of one engine, one per kernel seam.
 ///

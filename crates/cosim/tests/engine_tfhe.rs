@@ -23,10 +23,7 @@ fn bootstraps_and_programs_have_the_bits_of_the_cpu_and_the_costs_of_the_model()
         case.compare(&outputs, &reference, Agreement::Bits).unwrap();
         case.check_program(&engine, &*key).unwrap();
         let costs = key.take_costs();
-        if configuration.parameter("Circuits") != 2 {
-            return;
-        }
-        let engine = ModelTfhe::new();
+        let engine = ModelTfhe::new().with_circuits(configuration.parameter("Circuits") as u64).unwrap();
         let model = case.prepare(&engine).unwrap();
         case.compare(&case.outputs(&*model).unwrap(), &reference, Agreement::Bits).unwrap();
         case.check_program(&engine, &*model).unwrap();

@@ -62,6 +62,7 @@ module ntt_goldilocks_shift
   input  logic                    in_inverse_i,  // Direction from the first beat or before: 0 forward, 1 inverse.
   input  logic [Points-1:0][63:0] in_data_i,  // Input stream: 32 values, lane 0 in the lowest bits.
   input  logic                    out_room_i,  // The receiver takes a whole frame; counts where a third pass can begin.
+  output logic                    out_waits_o,  // A third pass waits for it in this cycle.
   output logic                    out_soon_o,  // Output: a beat comes in the cycle after the next one.
   output logic                    out_valid_o,  // Output: the beat is valid. It stands for one cycle.
   output logic [Points-1:0][63:0] out_data_o,  // Output: 32 values below p, lane 0 in the lowest bits.
@@ -107,8 +108,9 @@ module ntt_goldilocks_shift
   // direction may be given before the frame, and then no cycle is lost.
   assign turned     = first_pass && (step_q == '0) && (in_inverse_i != inverse_q);
   assign in_ready_o = first_pass & ~turned & ~clear_i;
-  assign wait_room  = last_pass && (step_q == '0) && !out_room_i;
-  assign issue      = first_pass ? in_ready_o & in_valid_i : ~wait_room;
+  assign wait_room   = last_pass && (step_q == '0) && !out_room_i;
+  assign issue       = first_pass ? in_ready_o & in_valid_i : ~wait_room;
+  assign out_waits_o = wait_room;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -62,6 +62,7 @@ module tfhe_cmux
   input  logic [LogN:0]          step_exponent_i,  // Its exponent a, below 2N.
 
   input  logic                   key_round_i,  // A whole frame's beats of the key wait.
+  output logic                   key_waits_o,  // The transform waits for them in this cycle.
   output logic                   key_take_o,  // A beat is taken in this cycle.
   input  logic [Circuits-1:0][1:0][Lanes-1:0][63:0] key_data_i  // The beat: of each circuit both columns.
 );
@@ -149,21 +150,9 @@ module tfhe_cmux
     end
   end
 
-  // B/2 at the place of every digit, and half of the last one's unit. Constant while a step is in progress.
-  logic [63:0] offset_d, offset_q;
-  always_comb begin
-    logic [7:0] place;
-    offset_d = '0;
-    place    = 8'd63;
-    for (int unsigned level = 0; level < 15; level++) begin
-      if (level < 32'(gadget_i.levels)) begin
-        offset_d = offset_d + (64'd1 << place[5:0]);
-        place    = place - 8'(gadget_i.base_log);
-      end
-    end
-    offset_d = offset_d + (64'd1 << place[5:0]);
-  end
-  always_ff @(posedge clk_i) offset_q <= offset_d;
+  // Constant while a step is in progress.
+  logic [63:0] offset_q;
+  always_ff @(posedge clk_i) offset_q <= balance(gadget_i);
 
   // Rows that are loaded go through the rotation alone, to the row that they have after it.
   row_t load_row_q, load_row;
@@ -198,7 +187,7 @@ module tfhe_cmux
   // The place of the beat that comes from the transforms, two cycles before it and with it.
   place_t soon_q, out_place;
   logic   soon, out_valid;
-  logic [Circuits-1:0] soon_each, valid_each, ready_each, take_each;
+  logic [Circuits-1:0] soon_each, valid_each, ready_each, take_each, waits_each;
   assign soon      = soon_each[0];
   assign out_valid = valid_each[0];
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -342,7 +331,8 @@ module tfhe_cmux
   assign in_take    = in_valid && in_ready;
   assign digit_take = in_take && !in_q.inverse;
   assign sum_take   = in_take && in_q.inverse;
-  assign key_take_o = take_each[0];
+  assign key_take_o  = take_each[0];
+  assign key_waits_o = waits_each[0];
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       in_q <= '0;
@@ -362,8 +352,8 @@ module tfhe_cmux
     ) u_ntt (
       .clk_i, .rst_ni, .clear_i, .in_valid_i(in_valid), .in_ready_o(ready_each[e]), .in_inverse_i(in_q.inverse),
       .in_data_i(in_q.inverse ? sum_beat[e] : digit_beat[e]), .out_room_i(soon_q.inverse | key_round_i),
-      .out_soon_o(soon_each[e]), .out_valid_o(valid_each[e]), .out_data_o(out_beat[e]), .factors_take_o(take_each[e]),
-      .factors_i(key_data_i[e][0]), .spectrum_o(spectrum[e]), .products_o(products)
+      .out_waits_o(waits_each[e]), .out_soon_o(soon_each[e]), .out_valid_o(valid_each[e]), .out_data_o(out_beat[e]),
+      .factors_take_o(take_each[e]), .factors_i(key_data_i[e][0]), .spectrum_o(spectrum[e]), .products_o(products)
     );
 
     beat_t second_factors_q, second_result;
@@ -467,5 +457,5 @@ module tfhe_cmux
 
   logic unused;
   assign unused = ^{load_source, feed_credits, fetch_credits, sum_ready, digit_ready_each, digit_valid_each, soon_each,
-                    valid_each, ready_each, take_each};
+                    valid_each, ready_each, take_each, waits_each};
 endmodule

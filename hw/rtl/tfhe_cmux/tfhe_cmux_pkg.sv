@@ -27,4 +27,20 @@ package tfhe_cmux_pkg;
     logic [3:0]  levels;  // Number of digits, 1 to 15, with base_log * levels <= 63.
   } gadget_t;
 
+  // B/2 at the place of every digit, and half of the last one's unit. With it, the carries of balanced digits are those of
+  // one addition.
+  function automatic logic [63:0] balance(gadget_t gadget);
+    logic [63:0] offset;
+    logic [7:0]  place;
+    offset = '0;
+    place  = 8'd63;
+    for (int unsigned level = 0; level < 15; level++) begin
+      if (level < 32'(gadget.levels)) begin
+        offset = offset + (64'd1 << place[5:0]);
+        place  = place - 8'(gadget.base_log);
+      end
+    end
+    return offset + (64'd1 << place[5:0]);
+  endfunction
+
 endpackage

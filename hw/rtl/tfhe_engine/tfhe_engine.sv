@@ -1,12 +1,12 @@
 // The TFHE computing engine (nvme-tfhe paper, section 4): registers, a ring of jobs, programs of secure computing
 // instructions, bootstraps, and the ports to keys, ciphertexts and test vectors in memory.
 //
-//                                    ┌─► tfhe_engine_load ──► tfhe_cmux ◄── tfhe_engine_keys ◄── key ports
-//   data port ─► words by their run ─┤                          │                 │
-//                                    ├─► tfhe_vector ◄──────────┴ extract         │
-//                                    │       ▲ ▲──────────────────────────────────┘
+//   data port ─► words by their run ─┬─► tfhe_engine_lane ◄── tfhe_engine_keys ◄── key ports
+//                                    │        └─► words of results ─► data port
 //                                    └─► tfhe_engine_control ──► all units
-//   data port ◄─ tfhe_engine_write ◄── tfhe_vector, tfhe_engine_extract
+//
+// A lane has a ciphertext. With four circuits there are two lanes, which take the same keys and carry out each job on two
+// ciphertexts: an object in memory then has the words of both in turn, word w of ciphertext b at 2w + b.
 //
 // engine_ring serves the registers and fetches the jobs. All addresses are multiples of 64.
 //
@@ -20,14 +20,16 @@ module tfhe_engine
   import tfhe_engine_pkg::*;
 #(
   parameter int unsigned LogN       = 14,  // log2 of the number of coefficients N, 12 to 15.
-  parameter int unsigned Circuits   = 2,  // Transform circuits, 1 or 2.
+  parameter int unsigned Circuits   = 2,  // Transform circuits: 1, 2, or 4 for two ciphertexts at a time.
   parameter int unsigned AddrWidth  = 40,  // Bits of a byte address in memory.
   parameter string       OuterFile  = "ntt_goldilocks_shift.outer.hex",  // Twiddles after the outer pass.
   parameter string       MiddleFile = "ntt_goldilocks_shift.middle.hex",  // Twiddles after the middle pass.
   parameter string       MicroFile  = "tfhe_engine.micro.hex",  // Micro-operations.
   parameter int unsigned TileA      = 26,  // Bits of the first factor of a multiplier tile.
   parameter int unsigned TileB      = 17,  // Bits of the second factor of a multiplier tile.
-  localparam int unsigned KeyPorts = 4 * Circuits,  // AXI4 ports of the keys.
+  localparam int unsigned Batch = Circuits == 4 ? 2 : 1,  // Ciphertexts at a time.
+  localparam int unsigned LaneCircuits = Circuits / Batch,  // Transform circuits of each.
+  localparam int unsigned KeyPorts = 4 * LaneCircuits,  // AXI4 ports of the keys.
   localparam int unsigned RegWidth = 12  // Bits of a byte address of the registers.
 ) (
   input  logic                 clk_i,  // Clock.
@@ -118,7 +120,6 @@ module tfhe_engine
   output logic                 irq_o  // Interrupt: high while IRQ.ENABLE and IRQ.PENDING are set.
 );
   localparam int unsigned LogLanes = tfhe_cmux_pkg::LogLanes;
-  localparam int unsigned Lanes = tfhe_cmux_pkg::Lanes;
   localparam int unsigned LogRows = LogN - LogLanes;
   localparam int unsigned Jobs = 4;
   localparam int unsigned TagWidth = $clog2(Jobs);
@@ -126,10 +127,12 @@ module tfhe_engine
   localparam int unsigned DataBuffer = 128;
   // Runs of the data port in progress at most.
   localparam int unsigned Runs = 4;
-  typedef logic [Lanes-1:0][63:0] row_t;
 
   if (LogN < 12 || LogN > 15) begin : gen_wrong_size
     $error("tfhe_engine: LogN must be 12 to 15");
+  end
+  if (Circuits != 1 && Circuits != 2 && Circuits != 4) begin : gen_wrong_circuits
+    $error("tfhe_engine: Circuits must be 1, 2 or 4");
   end
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -177,7 +180,7 @@ module tfhe_engine
   logic [15:0] steps_q;
   word_t       word;
   tfhe_engine_control #(
-    .LogN(LogN), .Circuits(Circuits), .AddrWidth(AddrWidth), .TagWidth(TagWidth), .MicroFile(MicroFile)
+    .LogN(LogN), .Batch(Batch), .KeyPorts(KeyPorts), .AddrWidth(AddrWidth), .TagWidth(TagWidth), .MicroFile(MicroFile)
   ) u_control (
     .clk_i, .rst_ni, .clear_i(clear), .clearing_o(clearing), .job_valid_i(job_valid), .job_ready_o(job_ready),
     .job_i(job), .job_tag_i(job_tag), .done_valid_o(done_valid), .done_ready_i(done_ready), .done_tag_o(done_tag),
@@ -223,24 +226,33 @@ module tfhe_engine
     .ar_len_o(data_ar_len_o), .ar_size_o(data_ar_size_o), .ar_burst_o(data_ar_burst_o), .r_valid_i(data_r_valid_i),
     .r_ready_o(data_r_ready_o), .r_data_i(data_r_data_i), .r_resp_i(data_r_resp_i), .r_last_i(data_r_last_i)
   );
-  // The first word of a run comes after its route.
-  logic to_control, to_sample, to_accumulator, to_body, to_switch, load_ready, values_ready;
+  // A word belongs to a lane, one after the other, or to the control. The first word of a run comes after its route.
+  logic                to_control, to_lane, lanes_first_q;
+  logic [Batch-1:0]    lane_ready, lane_turn_q;
   assign to_control      = route_valid && (route.to == ToHeader || route.to == ToProgram);
-  assign to_sample       = route_valid && route.to == ToSample;
-  assign to_accumulator  = route_valid && route.to == ToAccumulator;
-  assign to_body         = route_valid && route.to == ToBody;
-  assign to_switch       = route_valid && route.to == ToSwitch;
-  assign word_ready      = to_control || to_sample || to_body || (to_accumulator && load_ready) ||
-                           (to_switch && values_ready);
+  assign to_lane         = route_valid && !to_control;
+  assign word_ready      = to_control || (to_lane && (lane_turn_q & lane_ready) != '0);
   assign take_word       = word_valid && word_ready;
   assign word_to_control = word_valid && to_control;
   assign runs_idle       = !route_valid;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      lane_turn_q   <= Batch'(1);
+      lanes_first_q <= 1'b1;
+    end else if (abort) begin
+      lane_turn_q   <= Batch'(1);
+      lanes_first_q <= 1'b1;
+    end else if (to_lane && take_word) begin
+      lane_turn_q <= Batch'({lane_turn_q, lane_turn_q[Batch-1]});
+      if (lane_turn_q[Batch-1]) lanes_first_q <= word_last;
+    end
+  end
 
   // -------------------------------------------------------------------------------------------------------------------
   // The keys.
   // -------------------------------------------------------------------------------------------------------------------
 
-  logic keys_idle, keys_error, key_round, key_valid, key_take;
+  logic keys_idle, keys_error, key_round, key_valid, key_take, vector_take;
   logic [KeyPorts-1:0][1:0][WordWidth-1:0] key_words;
   tfhe_engine_keys #(
     .Ports(KeyPorts), .Rows(1 << LogRows), .AddrWidth(AddrWidth), .Burst(Burst)
@@ -253,163 +265,19 @@ module tfhe_engine
     .key_ar_size_o, .key_ar_burst_o, .key_r_valid_i, .key_r_ready_o, .key_r_data_i, .key_r_resp_i, .key_r_last_i
   );
 
-  // -------------------------------------------------------------------------------------------------------------------
-  // The accumulator, its test vector, and the steps of the blind rotation.
-  // -------------------------------------------------------------------------------------------------------------------
-
-  logic [31:0]            element;
-  logic [LogN:0]          exponent;
-  logic                   load_valid, load_first, load_component, load_busy, cmux_idle;
-  row_t                   load_data, row_data;
-  logic                   extract_read, extract_component;
-  logic [LogRows-1:0]     extract_row;
-  logic                   step_valid, step_ready, cmux_take;
-  // The exponent of an element: round(element * 2N / 2^32).
-  assign exponent = (LogN + 1)'(((element >> (30 - LogN)) + 32'd1) >> 1);
-
-  tfhe_engine_load #(.LogRows(LogRows)) u_load (
-    .clk_i, .rst_ni, .clear_i(abort), .start_i(load_start), .busy_o(load_busy),
-    .word_valid_i(word_valid && to_accumulator), .word_ready_o(load_ready), .word_i(word), .load_valid_o(load_valid),
-    .load_first_o(load_first), .load_component_o(load_component), .load_data_o(load_data)
-  );
-  tfhe_cmux #(
-    .LogN(LogN), .Circuits(Circuits), .OuterFile(OuterFile), .MiddleFile(MiddleFile), .TileA(TileA), .TileB(TileB)
-  ) u_cmux (
-    .clk_i, .rst_ni, .clear_i(abort), .gadget_i(key.rotation_gadget), .idle_o(cmux_idle), .load_valid_i(load_valid),
-    .load_first_i(load_first), .load_component_i(load_component), .load_exponent_i(-exponent),
-    .load_data_i(load_data), .read_en_i(extract_read), .read_component_i(extract_component),
-    .read_row_i(extract_row), .read_data_o(row_data), .step_valid_i(step_valid), .step_ready_o(step_ready),
-    .step_exponent_i(exponent), .key_round_i(key_round), .key_take_o(cmux_take), .key_data_i(key_words)
-  );
-
-  // Element i of the sample has been read one cycle after its number was set.
-  logic       rotating_q, fresh_q;
-  logic [9:0] step_q;
-  assign step_valid  = rotating_q && fresh_q && step_q != key.dimension;
-  assign rotate_busy = rotating_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      rotating_q <= 1'b0;
-      fresh_q    <= 1'b0;
-      step_q     <= '0;
-    end else if (abort) begin
-      rotating_q <= 1'b0;
-      fresh_q    <= 1'b0;
-      step_q     <= '0;
-    end else begin
-      fresh_q <= rotating_q && !(step_valid && step_ready);
-      if (rotate_start) begin
-        rotating_q <= 1'b1;
-        step_q     <= '0;
-      end else if (step_valid && step_ready) begin
-        step_q <= step_q + 1'b1;
-      end else if (rotating_q && step_q == key.dimension && cmux_idle) begin
-        rotating_q <= 1'b0;
-      end
-    end
-  end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) steps_q <= '0;
-    else if (job_valid && job_ready) steps_q <= '0;
-    else if (step_valid && step_ready && steps_q != '1) steps_q <= steps_q + 1'b1;
-  end
-
-  logic        value_valid, value_ready, value_last, extract_busy, body_first_q;
-  logic [63:0] value;
-  tfhe_engine_extract #(.LogN(LogN)) u_extract (
-    .clk_i, .rst_ni, .clear_i(abort), .start_i(extract_start), .body_first_i(body_first_q), .busy_o(extract_busy),
-    .read_en_o(extract_read), .read_component_o(extract_component), .read_row_o(extract_row),
-    .read_data_i(row_data), .value_valid_o(value_valid), .value_ready_i(value_ready), .value_o(value),
-    .value_last_o(value_last)
-  );
-  always_ff @(posedge clk_i) begin
-    if (extract_start) body_first_q <= !write_extracts;
-  end
-
-  // -------------------------------------------------------------------------------------------------------------------
-  // The vector unit. A key switch takes its body first, then its mask, from the accumulator or from memory.
-  // -------------------------------------------------------------------------------------------------------------------
-
-  typedef enum logic [1:0] {SwitchIdle, SwitchBody, SwitchMask} switch_e;
-  switch_e     switch_q;
-  logic        memory_q, vector_busy, switch_valid, body_valid_q;
-  logic        coefficient_valid, coefficient_ready, coefficient_last;
-  logic        values_take, values_last_q, values_end;
-  logic [63:0] coefficient, body_q, body_value;
-  word_t       values_q;
-  logic [2:0]  value_place_q;
-  logic        values_valid_q;
-  // Words of a mask in memory are taken apart. `values_last_q` is of the last word.
-  assign values_ready = !values_valid_q;
-  assign values_end   = value_place_q == '1;
-  assign values_take  = values_valid_q && memory_q && switch_q == SwitchMask && coefficient_ready;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      values_valid_q <= 1'b0;
-      value_place_q  <= '0;
-      body_valid_q   <= 1'b0;
-    end else if (abort) begin
-      values_valid_q <= 1'b0;
-      value_place_q  <= '0;
-      body_valid_q   <= 1'b0;
-    end else begin
-      if (to_switch && take_word) values_valid_q <= 1'b1;
-      else if (values_take && values_end) values_valid_q <= 1'b0;
-      if (values_take) value_place_q <= value_place_q + 1'b1;
-      if (to_body && take_word) body_valid_q <= 1'b1;
-      else if (switch_valid) body_valid_q <= 1'b0;
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    if (to_switch && take_word) begin
-      values_q      <= word;
-      values_last_q <= word_last;
-    end else if (values_take) begin
-      values_q <= values_q >> 64;
-    end
-    if (to_body && take_word) body_q <= word[63:0];
-  end
-
-  assign switch_valid      = switch_q == SwitchBody && (memory_q ? body_valid_q : value_valid);
-  assign body_value        = memory_q ? body_q : value;
-  assign coefficient       = memory_q ? values_q[63:0] : value;
-  assign coefficient_valid = switch_q == SwitchMask && (memory_q ? values_valid_q : value_valid);
-  assign coefficient_last  = memory_q ? values_last_q && values_end : value_last;
-  assign switch_busy       = switch_q != SwitchIdle;
-  logic write_value_ready;
-  assign value_ready       = switch_q == SwitchIdle ? write_value_ready
-                           : !memory_q && (switch_q == SwitchBody || coefficient_ready);
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      switch_q <= SwitchIdle;
-      memory_q <= 1'b0;
-    end else if (abort) begin
-      switch_q <= SwitchIdle;
-    end else begin
-      unique case (switch_q)
-        SwitchBody: if (switch_valid) switch_q <= SwitchMask;
-        SwitchMask: if (!vector_busy) switch_q <= SwitchIdle;
-        default: begin
-          if (switch_start) switch_q <= SwitchBody;
-          memory_q <= switch_memory;
-        end
-      endcase
-    end
-  end
-
-  // A beat of the key switch is a part of a beat of the ports: all of it with one circuit, the first or the second words
-  // of the ports with two.
+  // A beat of the key switch is a part of a beat of the ports: all of it with four ports, the first or the second words of
+  // the ports with eight.
   tfhe_vector_pkg::beat_t switch_beat;
-  logic                   vector_key_ready, vector_take;
-  assign vector_take = key_valid && vector_key_ready;
-  if (Circuits == 1) begin : gen_whole_beat
+  logic [Batch-1:0]       lane_takes, lane_wants, lane_waits, lane_masks;
+  assign vector_take = key_valid && (&lane_wants);
+  if (KeyPorts == 4) begin : gen_whole_beat
     always_comb begin
       for (int unsigned p = 0; p < KeyPorts; p++) begin
         switch_beat[16*p+:16]            = key_words[p][0];
         switch_beat[16*(KeyPorts+p)+:16] = key_words[p][1];
       end
     end
-    assign key_take = cmux_take | vector_take;
+    assign key_take = lane_takes[0] | vector_take;
   end else begin : gen_half_beat
     logic half_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -420,67 +288,95 @@ module tfhe_engine
     always_comb begin
       for (int unsigned p = 0; p < KeyPorts; p++) switch_beat[16*p+:16] = key_words[p][half_q];
     end
-    assign key_take = cmux_take | (vector_take & half_q);
+    assign key_take = lane_takes[0] | (vector_take & half_q);
   end
 
-  tfhe_vector_pkg::word_index_t write_index;
-  word_t                        sample_word;
-  logic                         word_first_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) word_first_q <= 1'b1;
-    else if (abort) word_first_q <= 1'b1;
-    else if (to_sample && take_word) word_first_q <= word_last;
-  end
-  tfhe_vector u_vector (
-    .clk_i, .rst_ni, .clear_i(abort), .body_i(key.dimension), .gadget_i(key.switch_gadget), .busy_o(vector_busy),
-    .word_valid_i(to_sample && take_word), .word_first_i(word_first_q),
-    .word_op_i(tfhe_vector_pkg::word_op_e'(route.word_op)), .word_i(word), .read_index_i(write_index),
-    .read_word_o(sample_word), .element_index_i(rotating_q ? step_q : key.dimension), .element_o(element),
-    .scale_valid_i(scale_valid), .scale_value_i(scale_value), .switch_valid_i(switch_valid),
-    .switch_body_i(32'((body_value + 64'h8000_0000) >> 32)), .coefficient_valid_i(coefficient_valid),
-    .coefficient_ready_o(coefficient_ready), .coefficient_i(coefficient), .coefficient_last_i(coefficient_last),
-    .key_valid_i(key_valid), .key_ready_o(vector_key_ready), .key_i(switch_beat)
-  );
-
   // -------------------------------------------------------------------------------------------------------------------
-  // Results.
+  // The lanes, and their results: one word of each in turn.
   // -------------------------------------------------------------------------------------------------------------------
 
-  logic                    writer_busy, write_run_ready, out_valid, out_ready, port_idle;
-  word_t                   out_word;
+  logic                    write_run_ready, write_start, out_ready, port_idle;
   logic [DataRunWidth-1:0] write_words;
   tfhe_vector_pkg::word_index_t last_word;
+  logic [Batch-1:0]        lane_idle, lane_rotates, lane_switches, lane_steps, lane_writes, out_valid, out_turn_q;
+  word_t [Batch-1:0]       out_word;
+  word_t                   out_chosen;
   assign last_word   = tfhe_vector_pkg::word_index_t'(key.dimension[9:4]);
-  assign write_words = write_extracts ? (DataRunWidth'(1) << (LogN - $clog2(WordValues))) + 1'b1
-                                      : DataRunWidth'(last_word) + 1'b1;
-  assign write_ready = write_run_ready && !writer_busy;
-  tfhe_engine_write u_result (
-    .clk_i, .rst_ni, .clear_i(abort), .start_i(write_valid && write_ready), .extracts_i(write_extracts),
-    .last_i(last_word), .busy_o(writer_busy), .read_index_o(write_index), .read_word_i(sample_word),
-    .value_valid_i(value_valid && switch_q == SwitchIdle), .value_ready_o(write_value_ready), .value_i(value),
-    .value_last_i(value_last), .word_valid_o(out_valid), .word_ready_i(out_ready), .word_o(out_word)
-  );
+  assign write_words = DataRunWidth'(Batch) *
+                       (write_extracts ? (DataRunWidth'(1) << (LogN - $clog2(WordValues))) + 1'b1
+                                       : DataRunWidth'(last_word) + 1'b1);
+  assign write_ready = write_run_ready && lane_writes == '0;
+  assign write_start = write_valid && write_ready;
+  for (genvar b = 0; b < Batch; b++) begin : gen_lane
+    tfhe_engine_lane #(
+      .LogN(LogN), .Circuits(LaneCircuits), .OuterFile(OuterFile), .MiddleFile(MiddleFile), .TileA(TileA), .TileB(TileB)
+    ) u_lane (
+      .clk_i, .rst_ni, .clear_i(abort), .dimension_i(key.dimension), .rotation_gadget_i(key.rotation_gadget),
+      .switch_gadget_i(key.switch_gadget), .idle_o(lane_idle[b]),
+      .word_valid_i(word_valid && to_lane && lane_turn_q[b]), .word_ready_o(lane_ready[b]), .word_i(word),
+      .word_to_i(route.to), .word_first_i(lanes_first_q), .word_op_i(tfhe_vector_pkg::word_op_e'(route.word_op)),
+      .scale_valid_i(scale_valid), .scale_value_i(scale_value), .load_start_i(load_start),
+      .rotate_start_i(rotate_start), .rotate_busy_o(lane_rotates[b]), .step_o(lane_steps[b]),
+      .switch_start_i(switch_start), .switch_memory_i(switch_memory), .switch_busy_o(lane_switches[b]),
+      .extract_start_i(extract_start), .extract_writes_i(write_extracts), .key_round_i(key_round),
+      .key_waits_o(lane_waits[b]), .key_take_o(lane_takes[b]), .key_data_i(key_words),
+      .switch_key_valid_i(vector_take), .switch_key_ready_o(lane_wants[b]), .switch_key_i(switch_beat),
+      .switch_masks_o(lane_masks[b]), .write_start_i(write_start), .write_last_i(last_word),
+      .write_busy_o(lane_writes[b]), .out_valid_o(out_valid[b]), .out_ready_i(out_ready && out_turn_q[b]),
+      .out_word_o(out_word[b])
+    );
+  end
+  always_comb begin
+    out_chosen = '0;
+    for (int unsigned b = 0; b < Batch; b++) out_chosen |= out_word[b] & {WordWidth{out_turn_q[b]}};
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) out_turn_q <= Batch'(1);
+    else if (abort) out_turn_q <= Batch'(1);
+    else if (out_ready && (out_valid & out_turn_q) != '0) out_turn_q <= Batch'({out_turn_q, out_turn_q[Batch-1]});
+  end
+  // All lanes do the same; the control looks at the last one that is still at work.
+  assign rotate_busy = lane_rotates != '0;
+  assign switch_busy = lane_switches != '0;
+  assign units_idle  = &lane_idle;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) steps_q <= '0;
+    else if (job_valid && job_ready) steps_q <= '0;
+    else if (lane_steps[0] && steps_q != '1) steps_q <= steps_q + 1'b1;
+  end
+
   prim_axi_write #(
     .AddrWidth(AddrWidth), .DataWidth(WordWidth), .RunWidth(DataRunWidth), .Burst(Burst), .Outstanding(32)
   ) u_write (
     .clk_i, .rst_ni, .clear_i(abort), .idle_o(port_idle), .error_o(write_error),
-    .run_valid_i(write_valid && !writer_busy), .run_ready_o(write_run_ready),
-    .run_addr_i(AddrWidth'({write_addr, 6'd0})), .run_words_i(write_words), .in_valid_i(out_valid),
-    .in_ready_o(out_ready), .in_data_i(out_word), .in_strobe_i('1), .aw_valid_o(data_aw_valid_o),
-    .aw_ready_i(data_aw_ready_i), .aw_addr_o(data_aw_addr_o), .aw_len_o(data_aw_len_o),
-    .aw_size_o(data_aw_size_o), .aw_burst_o(data_aw_burst_o), .w_valid_o(data_w_valid_o),
-    .w_ready_i(data_w_ready_i), .w_data_o(data_w_data_o), .w_strb_o(data_w_strb_o), .w_last_o(data_w_last_o),
-    .b_valid_i(data_b_valid_i), .b_ready_o(data_b_ready_o), .b_resp_i(data_b_resp_i)
+    .run_valid_i(write_valid && lane_writes == '0), .run_ready_o(write_run_ready),
+    .run_addr_i(AddrWidth'({write_addr, 6'd0})), .run_words_i(write_words),
+    .in_valid_i((out_valid & out_turn_q) != '0), .in_ready_o(out_ready), .in_data_i(out_chosen), .in_strobe_i('1),
+    .aw_valid_o(data_aw_valid_o), .aw_ready_i(data_aw_ready_i), .aw_addr_o(data_aw_addr_o),
+    .aw_len_o(data_aw_len_o), .aw_size_o(data_aw_size_o), .aw_burst_o(data_aw_burst_o),
+    .w_valid_o(data_w_valid_o), .w_ready_i(data_w_ready_i), .w_data_o(data_w_data_o), .w_strb_o(data_w_strb_o),
+    .w_last_o(data_w_last_o), .b_valid_i(data_b_valid_i), .b_ready_o(data_b_ready_o), .b_resp_i(data_b_resp_i)
   );
-  assign write_idle = port_idle && !writer_busy;
+  assign write_idle = port_idle && lane_writes == '0;
   assign ports_idle = port_idle && read_idle && keys_idle;
   assign read_error = data_error || keys_error;
-  assign units_idle = cmux_idle && !vector_busy && !load_busy && !extract_busy && !rotating_q;
 
-  // Waiting for memory: a word that has not come, a beat of the key switch, or responses.
-  assign stalled = (route_valid && !word_valid) || (switch_q == SwitchMask && vector_key_ready && !key_valid) ||
+  // Waiting for memory: a word that has not come, a frame of the rotation's key, a beat of the key switch, or responses.
+  assign stalled = (route_valid && !word_valid) || lane_waits[0] || (lane_masks[0] && (&lane_wants) && !key_valid) ||
                    (write_valid && !write_ready);
 
+`ifndef SYNTHESIS
+  if (Batch > 1) begin : gen_alike
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+      end else begin
+        assert (lane_takes == '0 || lane_takes == '1) else $error("lanes take other beats of the rotation's key");
+        assert (lane_steps == '0 || lane_steps == '1) else $error("lanes begin other CMuxes");
+      end
+    end
+  end
+`endif
+
   logic unused;
-  assign unused = ^{routes};
+  assign unused = ^{routes, lane_takes, lane_steps, lane_waits, lane_masks};
 endmodule

@@ -6,7 +6,8 @@ module tfhe_engine_control
   import tfhe_engine_pkg::*;
 #(
   parameter int unsigned LogN      = 14,  // log2 of the number of coefficients N.
-  parameter int unsigned Circuits  = 2,  // Transform circuits.
+  parameter int unsigned Batch     = 1,  // Ciphertexts at a time.
+  parameter int unsigned KeyPorts  = 8,  // AXI4 ports of the keys, 4 or 8.
   parameter int unsigned AddrWidth = 40,  // Bits of a byte address.
   parameter int unsigned TagWidth  = 2,  // Bits of a job's tag.
   parameter string       MicroFile = "tfhe_engine.micro.hex",  // The micro-operations.
@@ -73,9 +74,9 @@ module tfhe_engine_control
 );
   localparam int unsigned LogBytes = $clog2(WordBytes);
   localparam int unsigned WordAddrWidth = AddrWidth - LogBytes;
-  // Words of a polynomial, and from a place of the stack to the next one.
-  localparam logic [DataRunWidth-1:0] PolynomialWords = DataRunWidth'(1) << (LogN - $clog2(WordValues));
-  localparam int unsigned StackWords = 64;
+  // Words of a polynomial of each ciphertext, and from a place of the stack to the next one.
+  localparam logic [DataRunWidth-1:0] PolynomialWords = DataRunWidth'(Batch) << (LogN - $clog2(WordValues));
+  localparam int unsigned StackWords = 64 * Batch;
   localparam logic [7:0] VerbRun = 8'd1;
   localparam logic [7:0] VerbBootstrap = 8'd2;
   localparam logic [7:0] VerbKey = 8'd3;
@@ -166,11 +167,10 @@ module tfhe_engine_control
   logic [7:0] rotation_bits, switch_bits, header_status;
   logic       wrong_shape, beyond;
   // The last words of the last port's streams.
-  localparam int unsigned Ports = 4 * Circuits;
   logic [58:0] rotation_end, switch_end;
-  assign rotation_end = 59'(header_key.rotation_base) + 59'(header_key.rotation_stride) * 59'(Ports - 1) +
+  assign rotation_end = 59'(header_key.rotation_base) + 59'(header_key.rotation_stride) * 59'(KeyPorts - 1) +
                         59'(header_key.rotation_words) - 59'd1;
-  assign switch_end   = 59'(header_key.switch_base) + 59'(header_key.switch_stride) * 59'(Ports - 1) +
+  assign switch_end   = 59'(header_key.switch_base) + 59'(header_key.switch_stride) * 59'(KeyPorts - 1) +
                         59'(header_key.switch_words) - 59'd1;
   assign rotation_bits = 8'(rotation_shape[4:0]) * 8'(rotation_shape[11:8]);
   assign switch_bits   = 8'(switch_shape[4:0]) * 8'(switch_shape[11:8]);
@@ -198,9 +198,9 @@ module tfhe_engine_control
     // Two words of a port are a beat; a component's frames follow one another with one circuit. A beat of the key
     // switch has half as many words of each port as a beat of the rotation with two circuits, and as many with one.
     header_key.rotation_words =
-        KeyRunWidth'(dimension[9:0]) * KeyRunWidth'(rotation_shape[11:8]) << (LogN - 4 + 2 - Circuits);
+        KeyRunWidth'(dimension[9:0]) * KeyRunWidth'(rotation_shape[11:8]) << (LogN - 2 - KeyPorts / 4);
     header_key.switch_words   =
-        KeyRunWidth'(switch_shape[11:8]) * (KeyRunWidth'(dimension[9:7]) + 1'b1) << (LogN + 2 - Circuits);
+        KeyRunWidth'(switch_shape[11:8]) * (KeyRunWidth'(dimension[9:7]) + 1'b1) << (LogN + 2 - KeyPorts / 4);
     header_key.rotation_base   = rotation_base[63:LogBytes];
     header_key.rotation_stride = rotation_stride[63:LogBytes];
     header_key.switch_base     = switch_base[63:LogBytes];
@@ -347,8 +347,8 @@ module tfhe_engine_control
     endcase
   end
 
-  logic [6:0] sample_words;
-  assign sample_words = 7'(job_key_q.dimension[9:4]) + 1'b1;
+  logic [7:0] sample_words;
+  assign sample_words = 8'(Batch) * (8'(job_key_q.dimension[9:4]) + 1'b1);
 
   // Of a key switch from memory, the body is asked for first.
   logic op_reads, switch_reads;
@@ -372,7 +372,7 @@ module tfhe_engine_control
       run_to_o    = ToAccumulator;
     end else if (micro.op == OpSwitch) begin
       run_addr_o  = part_q[0] ? from : from + 58'(PolynomialWords);
-      run_words_o = part_q[0] ? PolynomialWords : DataRunWidth'(1);
+      run_words_o = part_q[0] ? PolynomialWords : DataRunWidth'(Batch);
       run_to_o    = part_q[0] ? ToSwitch : ToBody;
     end
   end
@@ -403,12 +403,12 @@ module tfhe_engine_control
     endcase
   end
 
-  // A run or a result that ends beyond the engine's addresses. An extraction has one more than a polynomial.
+  // A run or a result that ends beyond the engine's addresses. An extraction has one word more than a polynomial.
   logic [58:0] run_end, write_end;
   logic        outside, fails;
   logic [7:0]  failure;
   assign run_end   = 59'(run_addr_o) + 59'(run_words_o) - 59'd1;
-  assign write_end = 59'(from) + (write_extracts_o ? 59'(PolynomialWords) : 59'(sample_words) - 59'd1);
+  assign write_end = 59'(from) + (write_extracts_o ? 59'(PolynomialWords) + 59'(Batch) : 59'(sample_words)) - 59'd1;
   assign outside   = (run_valid_o && (run_end >> WordAddrWidth) != '0) ||
                      (write_valid_o && (write_end >> WordAddrWidth) != '0);
   assign fails     = (read_error_i || write_error_i || outside) && state_q != StIdle && state_q != StAbort &&

@@ -85,7 +85,8 @@ module tfhe_engine_extract
   always_ff @(posedge clk_i) begin
     picked_q    <= read_data_i[lane];
     negate_lane <= negate;
-    signed_q    <= negate_lane && picked_q != '0 ? Modulus - picked_q : picked_q;
+    // Of zero it is p, which the next line switches to 0 like zero itself.
+    signed_q    <= negate_lane ? Modulus - picked_q : picked_q;
     // y * 2^64 / p, rounded.
     switched_q  <= signed_q + 64'((65'(signed_q) + 65'h7fff_ffff) >> 32);
   end

@@ -42,19 +42,18 @@ module tfhe_engine_load
   logic [WordValues-1:0][63:0] switched;
   logic [WordValues-1:0]       unused_low;
   for (genvar x = 0; x < WordValues; x++) begin : gen_value
-    // x * p / 2^64, rounded, is x less the upper half of x * (2^32 - 1) + 2^63 - 1; p itself stands for 0.
-    logic [63:0] value_q, value_q2, rounded, result_q;
+    // x * p / 2^64, rounded, is x less the upper half of x * (2^32 - 1) + 2^63 - 1: at most p - 1, for the greatest x.
+    logic [63:0] value_q, value_q2, result_q;
     logic [95:0] product_q, sum;
     logic [31:0] carry_q;
-    assign sum     = product_q + 96'h7fff_ffff_ffff_ffff;
-    assign rounded = value_q2 - 64'(carry_q);
+    assign sum           = product_q + 96'h7fff_ffff_ffff_ffff;
     assign unused_low[x] = ^sum[63:0];
     always_ff @(posedge clk_i) begin
       product_q <= {word_i[64*x+:64], 32'd0} - 96'(word_i[64*x+:64]);
       value_q   <= word_i[64*x+:64];
       carry_q   <= sum[95:64];
       value_q2  <= value_q;
-      result_q  <= rounded == Modulus ? '0 : rounded;
+      result_q  <= value_q2 - 64'(carry_q);
     end
     assign switched[x] = result_q;
   end

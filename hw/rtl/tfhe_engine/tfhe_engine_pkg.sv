@@ -12,7 +12,7 @@ package tfhe_engine_pkg;
 
   // Bits of the number of words of a run: those of a key, and those of other objects.
   localparam int unsigned KeyRunWidth = 26;
-  localparam int unsigned DataRunWidth = 14;
+  localparam int unsigned DataRunWidth = 15;
 
   // Keys that the engine knows at a time, and registers of a program.
   localparam int unsigned Slots = 4;

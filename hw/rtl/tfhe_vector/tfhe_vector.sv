@@ -67,21 +67,8 @@ module tfhe_vector
   // Digits of a coefficient. The most significant one comes first, so the register moves up.
   // -------------------------------------------------------------------------------------------------------------------
 
-  // B/2 at the place of every digit and half of the last one's unit: the carries of balancing are those of one addition.
-  logic [63:0] offset_d, offset_q;
-  always_comb begin
-    logic [7:0] place;
-    offset_d = '0;
-    place    = 8'd63;
-    for (int unsigned level = 0; level < 15; level++) begin
-      if (level < 32'(gadget_i.levels)) begin
-        offset_d = offset_d + (64'd1 << place[5:0]);
-        place    = place - 8'(gadget_i.base_log);
-      end
-    end
-    offset_d = offset_d + (64'd1 << place[5:0]);
-  end
-  always_ff @(posedge clk_i) offset_q <= offset_d;
+  logic [63:0] offset_q;
+  always_ff @(posedge clk_i) offset_q <= tfhe_cmux_pkg::balance(gadget_i);
 
   logic        coefficient_valid_q, last_q, take_key, ends_row, ends_coefficient, take_coefficient;
   logic [63:0] balanced_q;

@@ -7,7 +7,7 @@ mod paillier;
 mod tfhe;
 
 pub use paillier::{ALIGNMENT, BATCH, ModelPaillier};
-pub use tfhe::{ModelTfhe, NO_ROOM, PROGRAM_BYTES, TfheShape, has_room, registers};
+pub use tfhe::{EngineJob, ModelTfhe, NO_ROOM, PROGRAM_BYTES, TfheShape, engine_jobs, has_room, registers};
 
 use ciphermill_math::EngineCost;
 

@@ -6,18 +6,21 @@ use std::sync::Arc;
 use ciphermill_math::{CostLog, EngineCost, EngineInfo, EngineKind};
 use ciphermill_tfhe::ciphertext::KeyTag;
 use ciphermill_tfhe::dimension::Decomposition;
-use ciphermill_tfhe::engine::{Job, KeyPart, Output, PreparedKey, ProgramJob, Register, Step, TfheEngine};
+use ciphermill_tfhe::engine::{
+    BootstrapJob, Job, KeyPart, Output, PreparedKey, ProgramJob, Register, Step, TfheEngine,
+};
 use ciphermill_tfhe::modulus_switch::ModulusSwitch;
 use ciphermill_tfhe::parameters::{KeyOrder, ParameterSet, SecurityPolicy, TorusWidth};
 use ciphermill_tfhe::progress::Progress;
 use ciphermill_tfhe::{Backend, CpuEngine, TfheError};
 
 use super::engine_cost;
-use crate::tfhe_engine::{CIRCUITS, PORTS, TfheJob, TfheKey, TfheSize, WORD_BYTES, cost};
+use crate::tfhe_engine::{TfheJob, TfheKey, TfheSize, WORD_BYTES, cost};
 
 const NAME: &str = "model-tfhe";
-/// The polynomial sizes for which the model is compared with the RTL.
-const SIZES: [usize; 2] = [4096, 16384];
+/// The polynomial sizes for which the model is compared with the RTL, with two circuits and with others.
+const SIZES: &[usize] = &[4096, 16384];
+const OTHER_SIZES: &[usize] = &[16384];
 /// The engine's registers of n, and of bases and digits.
 const MAX_DIMENSION: usize = 1023;
 const MAX_LEVELS: usize = 15;
@@ -69,10 +72,10 @@ impl TfheShape {
         }
     }
 
-    /// The size of the engine.
+    /// The size of an engine with 1, 2 or 4 transform circuits.
     #[must_use]
-    pub fn size(&self) -> TfheSize {
-        TfheSize { polynomial_size: self.polynomial_size as u64 }
+    pub fn size(&self, circuits: u64) -> TfheSize {
+        TfheSize { polynomial_size: self.polynomial_size as u64, circuits }
     }
 
     /// The key of the cycle model.
@@ -119,8 +122,40 @@ pub fn registers(program: &ProgramJob<'_>) -> BTreeSet<Register> {
     program.ciphertexts.iter().map(|(register, _)| *register).chain(written).collect()
 }
 
-/// An engine that computes on the CPU by the exact transform, and counts the cycles of the TFHE engine with two transform
-/// circuits and a memory that never waits.
+/// A job of the engine.
+#[derive(Clone, Debug)]
+pub enum EngineJob<'a> {
+    /// Bootstraps with inputs under the same key, as many as the engine's batch has places, or fewer.
+    Bootstraps(Vec<BootstrapJob<'a>>),
+    /// A program.
+    Program(&'a ProgramJob<'a>),
+}
+
+/// Groups jobs of the seam, in their order, into those of an engine whose batch has `places` places.
+///
+/// # Errors
+/// [`TfheError::UnsupportedJob`] if one of them is neither a bootstrap nor a program.
+pub fn engine_jobs<'a>(engine: &str, jobs: &'a [Job<'a>], places: usize) -> Result<Vec<EngineJob<'a>>, TfheError> {
+    let mut grouped: Vec<EngineJob<'a>> = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        match job {
+            Job::Bootstrap(job) => match grouped.last_mut() {
+                Some(EngineJob::Bootstraps(group))
+                    if group.len() < places && group[0].input.choice() == job.input.choice() =>
+                {
+                    group.push(*job);
+                }
+                _ => grouped.push(EngineJob::Bootstraps(vec![*job])),
+            },
+            Job::Program(program) => grouped.push(EngineJob::Program(program)),
+            other => return Err(TfheError::UnsupportedJob { engine: engine.to_owned(), job: other.name() }),
+        }
+    }
+    Ok(grouped)
+}
+
+/// An engine that computes on the CPU by the exact transform, and counts the cycles of the TFHE engine with a memory that
+/// never waits.
 ///
 /// # Example
 /// ```
@@ -134,6 +169,7 @@ pub fn registers(program: &ProgramJob<'_>) -> BTreeSet<Register> {
 #[derive(Clone, Debug)]
 pub struct ModelTfhe {
     cpu: CpuEngine,
+    circuits: u64,
 }
 
 impl Default for ModelTfhe {
@@ -143,16 +179,46 @@ impl Default for ModelTfhe {
 }
 
 impl ModelTfhe {
-    /// The engine, on the best instruction set of this CPU.
+    /// The engine with two transform circuits, on the best instruction set of this CPU.
     #[must_use]
     pub fn new() -> Self {
-        Self { cpu: CpuEngine::new(Backend::Ntt) }
+        Self { cpu: CpuEngine::new(Backend::Ntt), circuits: 2 }
+    }
+
+    /// The same with 1, 2 or 4 circuits. With four, two bootstraps of a batch run as one job.
+    ///
+    /// # Errors
+    /// [`TfheError::Engine`] with another number.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_arch::engines::ModelTfhe;
+    /// use ciphermill_tfhe::TfheEngine;
+    ///
+    /// let engine = ModelTfhe::new().with_circuits(4)?;
+    /// assert_eq!(engine.info().to_string(), "model-tfhe, simulated, 4 circuits");
+    /// assert!(ModelTfhe::new().with_circuits(3).is_err());
+    /// # Ok::<(), ciphermill_tfhe::TfheError>(())
+    /// ```
+    pub fn with_circuits(self, circuits: u64) -> Result<Self, TfheError> {
+        if [1, 2, 4].contains(&circuits) {
+            Ok(Self { circuits, ..self })
+        } else {
+            Err(TfheError::Engine { what: format!("{circuits} circuits; the engine has 1, 2 or 4") })
+        }
+    }
+}
+
+impl ModelTfhe {
+    fn shape(&self, parameters: &ParameterSet) -> Result<TfheShape, TfheError> {
+        let sizes = if self.circuits == 2 { SIZES } else { OTHER_SIZES };
+        TfheShape::of(parameters, &format!("the cycle model of {} circuits", self.circuits), sizes)
     }
 }
 
 impl TfheEngine for ModelTfhe {
     fn info(&self) -> EngineInfo {
-        EngineInfo::new(NAME, EngineKind::Simulated).on(format!("{CIRCUITS} circuits"))
+        EngineInfo::new(NAME, EngineKind::Simulated).on(format!("{} circuits", self.circuits))
     }
 
     fn runs_programs(&self) -> bool {
@@ -160,7 +226,7 @@ impl TfheEngine for ModelTfhe {
     }
 
     fn check(&self, parameters: &ParameterSet) -> Result<(), TfheError> {
-        TfheShape::of(parameters, "the cycle model", &SIZES).map(drop)
+        self.shape(parameters).map(drop)
     }
 
     fn key_bytes(&self, parameters: &ParameterSet) -> u64 {
@@ -174,8 +240,8 @@ impl TfheEngine for ModelTfhe {
         progress: Progress<'_>,
     ) -> Result<Arc<dyn PreparedKey>, TfheError> {
         let key = self.cpu.prepare(parts, policy, progress)?;
-        let shape = TfheShape::of(key.parameters(), "the cycle model", &SIZES)?;
-        Ok(Arc::new(ModelKey { key, shape, costs: CostLog::default() }))
+        let shape = self.shape(key.parameters())?;
+        Ok(Arc::new(ModelKey { key, shape, circuits: self.circuits, costs: CostLog::default() }))
     }
 }
 
@@ -183,13 +249,15 @@ impl TfheEngine for ModelTfhe {
 struct ModelKey {
     key: Arc<dyn PreparedKey>,
     shape: TfheShape,
+    circuits: u64,
     costs: CostLog,
 }
 
 impl ModelKey {
     fn cost(&self, job: &TfheJob) -> EngineCost {
-        let cost = cost(self.shape.size(), self.shape.key(), job);
-        let keys: Vec<_> = (0..PORTS).map(|port| (format!("key_{port}"), [cost.key, 0])).collect();
+        let size = self.shape.size(self.circuits);
+        let cost = cost(size, self.shape.key(), job);
+        let keys: Vec<_> = (0..size.key_ports()).map(|port| (format!("key_{port}"), [cost.key, 0])).collect();
         // The ring's port reads the descriptor and writes a word with the status.
         let own = [("ring", [WORD_BYTES, WORD_BYTES]), ("data", cost.data)];
         let ports = own.into_iter().chain(keys.iter().map(|(name, bytes)| (name.as_str(), *bytes)));
@@ -211,29 +279,25 @@ impl PreparedKey for ModelKey {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
-        // Refused before any of them runs.
-        if let Some(other) = jobs.iter().find(|job| !matches!(job, Job::Bootstrap(_) | Job::Program(_))) {
-            return Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() });
-        }
+        let places = self.shape.size(self.circuits).batch() as usize;
         let mut outputs = Vec::with_capacity(jobs.len());
-        for job in jobs {
-            let (output, model) = match job {
-                Job::Program(program) => {
+        for job in engine_jobs(NAME, jobs, places)? {
+            let model = match job {
+                EngineJob::Program(program) => {
                     program.check()?;
                     if !self.runs_program(program) {
                         return Err(TfheError::Engine { what: NO_ROOM.to_owned() });
                     }
-                    let opcodes = program.reached().iter().map(|step| step.opcode()).collect();
-                    (Output::Ciphertext(program.by_steps(&*self.key)?), TfheJob::Program(opcodes))
+                    outputs.push(Output::Ciphertext(program.by_steps(&*self.key)?));
+                    TfheJob::Program(program.reached().iter().map(|step| step.opcode()).collect())
                 }
-                Job::Bootstrap(bootstrap) => {
-                    let output = self.key.bootstrap(bootstrap.input, bootstrap.test_vector)?;
-                    let big = bootstrap.input.choice() == KeyOrder::Big;
-                    (Output::Ciphertext(output), TfheJob::Bootstrap { big })
+                EngineJob::Bootstraps(group) => {
+                    let big = group[0].input.choice() == KeyOrder::Big;
+                    let jobs: Vec<Job<'_>> = group.into_iter().map(Job::from).collect();
+                    outputs.extend(self.key.run(&jobs)?);
+                    TfheJob::Bootstrap { big }
                 }
-                other => return Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() }),
             };
-            outputs.push(output);
             self.costs.add(self.cost(&model));
         }
         Ok(outputs)

@@ -35,19 +35,39 @@ const ROTATE: u64 = 25;
 const SWITCH_MEMORY: u64 = 20;
 /// Of these, cycles in which the body, and then the first beat of the key, have not come.
 const SWITCH_MEMORY_STALLS: u64 = 13;
+/// Beats for which a key switch with one circuit does not wait. After a rotation, they are added to twice the beats of the
+/// queues; before one, they come before the first coefficient.
+const HELD_BEATS: u64 = 3;
+const FIRST_BEATS: u64 = 5;
 /// Of a product with an integer.
 const SCALE: u64 = 92;
 
-/// Transform circuits, and ports of the keys. With one circuit and four ports, the memory limits the key switch; the model
-/// lacks that.
-pub(crate) const CIRCUITS: u64 = 2;
-pub(crate) const PORTS: u64 = 4 * CIRCUITS;
-
-/// The size of an instance, which has two transform circuits.
+/// The size of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TfheSize {
     /// The number of coefficients N.
     pub polynomial_size: u64,
+    /// Transform circuits: 1, 2, or 4 for two ciphertexts at a time.
+    pub circuits: u64,
+}
+
+impl TfheSize {
+    /// Ciphertexts on which a job computes at a time.
+    #[must_use]
+    pub fn batch(self) -> u64 {
+        if self.circuits == 4 { 2 } else { 1 }
+    }
+
+    /// Transform circuits of each ciphertext.
+    fn lane_circuits(self) -> u64 {
+        self.circuits / self.batch()
+    }
+
+    /// Ports of the keys.
+    #[must_use]
+    pub fn key_ports(self) -> u64 {
+        4 * self.lane_circuits()
+    }
 }
 
 /// The parameters of a key.
@@ -88,24 +108,19 @@ pub struct TfheCost {
     pub key: u64,
 }
 
-/// Words of a ciphertext under the small key.
-fn sample_words(key: TfheKey) -> u64 {
-    key.dimension / WORD_ELEMENTS + 1
-}
-
 /// Cycles of a CMux.
 ///
 /// # Example
 /// ```
 /// use ciphermill_arch::tfhe_engine::{TfheKey, TfheSize, cmux_cycles};
 ///
-/// let size = TfheSize { polynomial_size: 16384 };
+/// let size = TfheSize { polynomial_size: 16384, circuits: 2 };
 /// let key = TfheKey { dimension: 800, levels: 5, switch_levels: 7 };
 /// assert_eq!(cmux_cycles(size, key), 9272);
 /// ```
 #[must_use]
 pub fn cmux_cycles(size: TfheSize, key: TfheKey) -> u64 {
-    (2 * key.levels + 2) / CIRCUITS * 3 * size.polynomial_size / LANES + CMUX
+    (2 * key.levels + 2) / size.lane_circuits() * 3 * size.polynomial_size / LANES + CMUX
 }
 
 /// The times at which the engine's state changes.
@@ -138,6 +153,17 @@ impl Engine {
         self.cost.data[1] += words * WORD_BYTES;
     }
 
+    /// Words of a batch's ciphertexts under the small key.
+    fn sample_words(&self) -> u64 {
+        (self.key.dimension / WORD_ELEMENTS + 1) * self.size.batch()
+    }
+
+    /// Cycles in which a key switch waits for its key. With one circuit, the four ports give half a beat in a cycle, and all
+    /// beats but `held` come late.
+    fn late_beats(&self, held: u64) -> u64 {
+        if self.size.lane_circuits() == 1 { self.size.polynomial_size * self.switch_beats() - held } else { 0 }
+    }
+
     /// Beats of the key switch for one coefficient.
     fn switch_beats(&self) -> u64 {
         self.key.switch_levels * (self.key.dimension / BEAT_ELEMENTS + 1)
@@ -148,33 +174,42 @@ impl Engine {
         match op {
             Op::Read(..) => {
                 self.now = self.now.max(self.written);
-                self.read(sample_words(self.key));
+                self.read(self.sample_words());
             }
             Op::Join => self.now = self.now.max(self.words_end + 1).max(self.idle),
             Op::Write(_) => {
-                self.written = self.now + WRITE + sample_words(self.key);
-                self.write(sample_words(self.key));
+                self.written = self.now + WRITE + self.sample_words();
+                self.write(self.sample_words());
             }
             Op::Scale => self.idle = self.now + SCALE,
             Op::Stream(Stream::Rotation) => {
-                self.cost.key += self.key.dimension * self.key.levels * 4 * n * 8 / PORTS;
+                self.cost.key += self.key.dimension * self.key.levels * 4 * n * 8 / self.size.key_ports();
             }
             Op::Stream(Stream::Switch) => {
-                self.cost.key += n * self.switch_beats() * 4 * BEAT_ELEMENTS / PORTS;
+                self.cost.key += n * self.switch_beats() * 4 * BEAT_ELEMENTS / self.size.key_ports();
             }
-            Op::Test(_) => self.read(2 * n / WORD_VALUES),
+            Op::Test(_) => self.read(2 * n / WORD_VALUES * self.size.batch()),
             Op::Rotate => self.now += self.key.dimension * cmux_cycles(self.size, self.key) + ROTATE,
-            Op::Switch => self.now += n * self.switch_beats(),
+            Op::Switch => {
+                // The queues hold a frame, and come to hold another one while the first one leaves.
+                let late = self.late_beats(2 * n / LANES + HELD_BEATS);
+                self.now += n * self.switch_beats() + late;
+                self.cost.stalls += late;
+            }
             Op::SwitchMemory(_) => {
-                // A word of eight coefficients takes nine cycles at least, the last one eight.
-                let words = (WORD_VALUES + 1) * n / WORD_VALUES - 1;
-                self.now += (n * self.switch_beats()).max(words) + SWITCH_MEMORY;
-                self.cost.data[0] += (n / WORD_VALUES + 1) * WORD_BYTES;
-                self.cost.stalls += SWITCH_MEMORY_STALLS;
+                // The next word of each ciphertext comes when all have given their last value. One value is in the
+                // vector unit meanwhile.
+                let (beats, batch) = (self.switch_beats(), self.size.batch());
+                let wait = (batch + 1).saturating_sub(beats) * (n / WORD_VALUES - 1);
+                let late = self.late_beats(FIRST_BEATS);
+                self.now += n * beats + wait.max(late) + SWITCH_MEMORY + 2 * (batch - 1);
+                self.cost.stalls += late;
+                self.cost.data[0] += (n / WORD_VALUES + 1) * self.size.batch() * WORD_BYTES;
+                self.cost.stalls += SWITCH_MEMORY_STALLS - 2 * (self.size.batch() - 1);
             }
             Op::Extract(_) => {
                 self.written = self.now + n;
-                self.write(n / WORD_VALUES + 1);
+                self.write((n / WORD_VALUES + 1) * self.size.batch());
             }
             Op::Push | Op::Pop | Op::Return | Op::End => {}
         }
@@ -196,10 +231,13 @@ impl Engine {
 /// ```
 /// use ciphermill_arch::tfhe_engine::{TfheJob, TfheKey, TfheSize, cost};
 ///
-/// let size = TfheSize { polynomial_size: 16384 };
+/// let size = TfheSize { polynomial_size: 16384, circuits: 2 };
 /// let key = TfheKey { dimension: 800, levels: 5, switch_levels: 7 };
 /// let bootstrap = cost(size, key, &TfheJob::Bootstrap { big: false });
 /// assert_eq!(bootstrap.cycles, 8_224_690);
+/// // One circuit, and four for two ciphertexts.
+/// let on = |circuits| cost(TfheSize { circuits, ..size }, key, &TfheJob::Bootstrap { big: false }).cycles;
+/// assert_eq!((on(1), on(4)), (16_399_279, 8_228_888));
 /// ```
 #[must_use]
 pub fn cost(size: TfheSize, key: TfheKey, job: &TfheJob) -> TfheCost {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ciphermill_arch::engines::{NO_ROOM, PROGRAM_BYTES, TfheShape, has_room, registers};
+use ciphermill_arch::engines::{EngineJob, NO_ROOM, PROGRAM_BYTES, TfheShape, engine_jobs, has_room, registers};
 use ciphermill_arch::tfhe_engine::{TfheJob, cost};
 use ciphermill_math::goldilocks::{from_torus, inverse, mul};
 use ciphermill_math::ntt::reference::forward;
@@ -24,7 +24,7 @@ use crate::axi_memory::AxiTiming;
 use crate::model::{Configuration, configurations};
 use crate::units::engine_ring::Descriptor;
 use crate::units::tfhe_engine::{
-    BIG, Gadget, Instruction, Key, KeyShape, Object, STACK_PLACE, TfheEngine as Driver, VERB_BOOTSTRAP, VERB_RUN,
+    BIG, Gadget, Instruction, Key, KeyShape, Object, TfheEngine as Driver, VERB_BOOTSTRAP, VERB_RUN,
 };
 
 const NAME: &str = "rtl-tfhe";
@@ -58,8 +58,8 @@ pub struct RtlTfhe {
 pub struct Simulated {
     /// Cycles simulated.
     pub cycles: u64,
-    /// Cycles that the job takes with a memory that never waits, if a cycle model knows the configuration.
-    pub expected: Option<u64>,
+    /// Cycles that the job takes with a memory that never waits, by the cycle model.
+    pub expected: u64,
 }
 
 /// Receives the progress of jobs.
@@ -104,7 +104,8 @@ impl RtlTfhe {
     }
 
     fn memory(&self, shape: TfheShape) -> usize {
-        Driver::memory_for(self.configuration, &[driver_shape(shape)], OBJECTS, VECTORS) + PROGRAM_BYTES
+        Driver::memory_for(self.configuration, &[driver_shape(shape)], OBJECTS, VECTORS)
+            + PROGRAM_BYTES * Driver::batch_of(self.configuration)
     }
 
     /// An instance of the engine with the parts of a server key in its memory.
@@ -140,9 +141,8 @@ impl RtlTfhe {
             return Err(failed("the bootstrapping key and the key-switching key are of different key sets"));
         }
         driver.load_key(0, &key).map_err(failed)?.map_err(failed)?;
-        let n = driver.polynomial_size() as u64;
-        let [input, output] = [(); 2].map(|()| driver.allocate(8 * (n + 1)));
-        let test_vector = driver.allocate(16 * n);
+        let [input, output] = [(); 2].map(|()| driver.allocate_ciphertext());
+        let test_vector = driver.allocate_test_vector();
         let objects = driver.free();
         let bytes = bytes as u64;
         let (tag, watch) = (header.tag(), self.watch.clone());
@@ -272,30 +272,45 @@ impl RtlServer {
     /// # Errors
     /// If an operand is not of this key set, or the engine fails.
     pub fn bootstrap(&mut self, job: BootstrapJob<'_>) -> Result<(Ciphertext, EngineCost), TfheError> {
-        self.check(job.input)?;
-        let vector = self.coefficients(job.test_vector)?;
-        self.driver.put_test_vector(self.test_vector, vector);
-        let length = match job.input.elements() {
-            LweElements::U32(small) => {
-                self.driver.put_small(self.input, small.elements());
-                0
+        let (mut outputs, cost) = self.bootstraps(&[job])?;
+        let output = outputs.pop().ok_or_else(|| failed("a bootstrap without an output"))?;
+        Ok((output, cost))
+    }
+
+    /// Runs bootstraps with inputs under the same key as one job, at most as many as the batch has places. Places without a
+    /// bootstrap repeat the last one.
+    fn bootstraps(&mut self, jobs: &[BootstrapJob<'_>]) -> Result<(Vec<Ciphertext>, EngineCost), TfheError> {
+        for job in jobs {
+            self.check(job.input)?;
+            self.coefficients(job.test_vector)?;
+        }
+        let mut length = 0;
+        for place in 0..self.driver.batch() {
+            let job = jobs[place.min(jobs.len() - 1)];
+            self.driver.put_test_vector_at(self.test_vector, place, self.coefficients(job.test_vector)?);
+            match job.input.elements() {
+                LweElements::U32(small) => self.driver.put_small_at(self.input, place, small.elements()),
+                LweElements::U64(big) => {
+                    self.driver.put_big_at(self.input, place, big.elements());
+                    length = BIG;
+                }
             }
-            LweElements::U64(big) => {
-                self.driver.put_big(self.input, big.elements());
-                BIG
-            }
-        };
+        }
         let operands = [self.input, self.test_vector, self.output, 0, 0, 0];
         let descriptor = Descriptor { operation: VERB_BOOTSTRAP, length, operands };
         let model = TfheJob::Bootstrap { big: length == BIG };
         let cost = self.run(descriptor, &model, self.driver.patience(self.key.shape))?;
-        let elements = match job.input.choice() {
-            KeyOrder::Small => {
-                LweElements::U32(LweCiphertext::from_elements(self.driver.small(self.output, self.key.shape.dimension)))
-            }
-            KeyOrder::Big => LweElements::U64(LweCiphertext::from_elements(self.driver.big(self.output))),
+        let output = |(place, job): (usize, &BootstrapJob<'_>)| {
+            let dimension = self.key.shape.dimension;
+            let elements = match job.input.choice() {
+                KeyOrder::Small => {
+                    LweElements::U32(LweCiphertext::from_elements(self.driver.small_at(self.output, place, dimension)))
+                }
+                KeyOrder::Big => LweElements::U64(LweCiphertext::from_elements(self.driver.big_at(self.output, place))),
+            };
+            Ciphertext::new(self.tag, job.input.choice(), elements)
         };
-        Ok((Ciphertext::new(self.tag, job.input.choice(), elements), cost))
+        Ok((jobs.iter().enumerate().map(output).collect(), cost))
     }
 
     /// Runs a program.
@@ -312,7 +327,7 @@ impl RtlServer {
         self.driver.release(self.objects);
         let object = |address, test_vector| Some(Object { address, slot: 0, test_vector });
         for register in registers(program) {
-            let address = self.driver.allocate(STACK_PLACE);
+            let address = self.driver.allocate_stack(1);
             self.driver.set_register(register, object(address, false)).map_err(failed)?;
             let given = program.ciphertexts.iter().find(|(other, _)| *other == register);
             let Some((_, ciphertext)) = given else { continue };
@@ -324,12 +339,12 @@ impl RtlServer {
         }
         for (register, test_vector) in program.test_vectors {
             let vector = self.coefficients(test_vector)?;
-            let address = self.driver.allocate(16 * self.driver.polynomial_size() as u64);
+            let address = self.driver.allocate_test_vector();
             self.driver.put_test_vector(address, vector);
             self.driver.set_register(*register, object(address, true)).map_err(failed)?;
         }
         let depth = program.stack_depth() as u64;
-        let stack = self.driver.allocate(STACK_PLACE * depth);
+        let stack = self.driver.allocate_stack(depth);
         let steps = program.reached();
         let instructions: Vec<Instruction> = steps.iter().map(|&step| instruction(step)).collect();
         let address = self.driver.allocate(8 * instructions.len() as u64);
@@ -364,9 +379,9 @@ impl RtlServer {
         }
     }
 
-    /// The cycles of a job by the cycle model, which has two transform circuits.
-    fn expected_cycles(&self, job: &TfheJob) -> Option<u64> {
-        (self.driver.circuits() == 2).then(|| cost(self.model.size(), self.model.key(), job).cycles)
+    /// The cycles of a job by the cycle model.
+    fn expected_cycles(&self, job: &TfheJob) -> u64 {
+        cost(self.model.size(self.driver.circuits() as u64), self.model.key(), job).cycles
     }
 
     /// After a failure of the engine: a reset, and the key again, which is still in memory.
@@ -398,7 +413,7 @@ impl RtlServer {
         self.broken = ran.is_err();
         let cycles = ran.map_err(failed)?.map_err(failed)?;
         if let Some(watch) = &watch {
-            watch(Simulated { cycles: cycles.into(), expected: Some(cycles.into()) });
+            watch(Simulated { cycles: cycles.into(), expected: cycles.into() });
         }
         self.driver.host.cost_since(&before).map_err(failed)
     }
@@ -451,21 +466,20 @@ impl PreparedKey for RtlKey {
     }
 
     fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, TfheError> {
-        // Refused before any of them runs.
-        if let Some(other) = jobs.iter().find(|job| !matches!(job, Job::Bootstrap(_) | Job::Program(_))) {
-            return Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() });
-        }
         let mut server = self.server();
-        let run = |job: &Job<'_>| {
-            let (output, cost) = match job {
-                Job::Bootstrap(job) => server.bootstrap(*job)?,
-                Job::Program(job) => server.run_program(job)?,
-                other => return Err(TfheError::UnsupportedJob { engine: NAME.to_owned(), job: other.name() }),
+        let mut outputs = Vec::with_capacity(jobs.len());
+        for job in engine_jobs(NAME, jobs, server.driver.batch())? {
+            let (found, cost) = match job {
+                EngineJob::Bootstraps(group) => server.bootstraps(&group)?,
+                EngineJob::Program(program) => {
+                    let (output, cost) = server.run_program(program)?;
+                    (vec![output], cost)
+                }
             };
             self.costs.add(cost);
-            Ok(Output::Ciphertext(output))
-        };
-        jobs.iter().map(run).collect()
+            outputs.extend(found.into_iter().map(Output::Ciphertext));
+        }
+        Ok(outputs)
     }
 
     fn runs_program(&self, program: &ProgramJob<'_>) -> bool {

@@ -144,7 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let backend = backend(args)?;
     let bar = Arc::new(Progress::cycles("Table 5 on the engine: x*y"));
     let drawn = Arc::clone(&bar);
-    let watch: CycleWatch = Arc::new(move |cycles, all| drawn.set(cycles, all.unwrap_or(0)));
+    let watch: CycleWatch = Arc::new(move |cycles, all| drawn.set(cycles, all));
     let engines = Engines::with_watch(args.engine.engine, backend, Some(watch));
     // Refused before any work, if the engine lacks them or computes with other sets.
     let bootstraps = engines.bootstrap()?;

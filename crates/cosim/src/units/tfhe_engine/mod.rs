@@ -23,8 +23,8 @@ pub const SLOTS: u32 = 4;
 pub const REGISTERS: usize = 256;
 /// The word that begins a key in memory: "TKEY".
 pub const KEY_MAGIC: u32 = u32::from_le_bytes(*b"TKEY");
-/// Bytes of a place of the stack.
-pub const STACK_PLACE: u64 = 4096;
+/// Bytes of a place of the stack for each ciphertext.
+const STACK_PLACE: u64 = 4096;
 
 /// Descriptors of the driver's ring.
 const RING_SIZE: u32 = 16;
@@ -39,6 +39,15 @@ const PORT_VALUES: usize = 16;
 /// Elements of 32 bits in a word, and words in a beat of the key switch.
 const WORD_ELEMENTS: usize = 16;
 const BEAT_WORDS: usize = 8;
+/// Values of 64 bits in a word.
+const WORD_VALUES: usize = 8;
+
+/// The ciphertexts of a configuration's batch, and the transform circuits of each.
+fn batch(configuration: &Configuration) -> (usize, usize) {
+    let circuits = configuration.parameter("Circuits") as usize;
+    let batch = if circuits == 4 { 2 } else { 1 };
+    (batch, circuits / batch)
+}
 
 /// Digits of a decomposition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,11 +141,16 @@ struct Slices {
 }
 
 /// The engine with its host's driver.
+///
+/// An engine with four circuits carries out each job on two ciphertexts, its batch. An object in memory then has the words
+/// of both in turn. Functions without a place in the batch write the same for each ciphertext, and read the first one.
 #[derive(Debug)]
 pub struct TfheEngine {
     /// Registers, ring and memory.
     pub host: EngineHost,
     log_n: u32,
+    /// Ciphertexts at a time, and transform circuits of each.
+    batch: usize,
     circuits: usize,
     /// The first byte of memory that is not in use.
     free: u64,
@@ -153,13 +167,13 @@ impl TfheEngine {
         timing: &AxiTiming,
         seed: u32,
     ) -> Result<Self, HostError> {
-        let circuits = configuration.parameter("Circuits") as usize;
+        let (batch, circuits) = batch(configuration);
         let memory = AxiMemory::new(MEMORY, memory);
         let readers = [("key_", 4 * circuits as u32)];
         let mut host = EngineHost::new(configuration, &["ring_", "data_"], &readers, memory, timing, seed);
         host.start(MEMORY, RING_SIZE)?;
         let log_n = configuration.parameter("LogN") as u32;
-        Ok(Self { host, log_n, circuits, free: MEMORY + u64::from(RING_SIZE) * DESCRIPTOR as u64 })
+        Ok(Self { host, log_n, batch, circuits, free: MEMORY + u64::from(RING_SIZE) * DESCRIPTOR as u64 })
     }
 
     /// The number of coefficients N.
@@ -171,7 +185,13 @@ impl TfheEngine {
     /// The number of transform circuits.
     #[must_use]
     pub fn circuits(&self) -> usize {
-        self.circuits
+        self.circuits * self.batch
+    }
+
+    /// The ciphertexts on which a job computes.
+    #[must_use]
+    pub fn batch(&self) -> usize {
+        self.batch
     }
 
     /// Sets the ring again, as after a reset or a CLEAR.
@@ -182,19 +202,26 @@ impl TfheEngine {
         self.host.start(MEMORY, RING_SIZE)
     }
 
+    /// The ciphertexts on which a job of a configuration computes.
+    #[must_use]
+    pub fn batch_of(configuration: &Configuration) -> usize {
+        batch(configuration).0
+    }
+
     /// Bytes of memory for these keys and these numbers of big ciphertexts and test vectors, the ring and the borders between them included.
     #[must_use]
     pub fn memory_for(configuration: &Configuration, keys: &[KeyShape], samples: usize, vectors: usize) -> usize {
         let n = 1usize << configuration.parameter("LogN");
         let pages = |bytes: usize| bytes.next_multiple_of(PAGE as usize);
-        let ports = 4 * configuration.parameter("Circuits") as usize;
+        let (batch, circuits) = batch(configuration);
+        let ports = 4 * circuits;
         let key = |key: &KeyShape| {
             let rotation = key.dimension * key.rotation.levels as usize * n * 4 * 8;
             let switch = n * key.switch.levels as usize * (key.dimension / 128 + 1) * BEAT_WORDS * WORD as usize;
             pages(rotation / ports) * ports + pages(switch / ports) * ports + PAGE as usize
         };
         // A sample under the big key has the most bytes.
-        let sample = pages((n + 1) * 8);
+        let sample = pages((n + 8) * 8 * batch);
         pages(RING_SIZE as usize * DESCRIPTOR)
             + keys.iter().map(key).sum::<usize>()
             + (samples + 2 * vectors + 4) * sample
@@ -230,6 +257,22 @@ impl TfheEngine {
         // Panics if it is beyond the memory.
         let _ = self.host.memory.bytes(address, bytes as usize);
         address
+    }
+
+    /// Takes memory for a ciphertext under either key.
+    pub fn allocate_ciphertext(&mut self) -> u64 {
+        let words = self.polynomial_size() as u64 / WORD_VALUES as u64 + 1;
+        self.allocate(words * WORD * self.batch as u64)
+    }
+
+    /// Takes memory for a test vector.
+    pub fn allocate_test_vector(&mut self) -> u64 {
+        self.allocate(16 * (self.polynomial_size() * self.batch) as u64)
+    }
+
+    /// Takes memory for a stack. Its places also hold ciphertexts under the small key.
+    pub fn allocate_stack(&mut self, places: u64) -> u64 {
+        self.allocate(STACK_PLACE * self.batch as u64 * places)
     }
 
     /// Puts a key into memory. `rotation(i, component, digit)` gives the spectra of both columns, in bit-reversed order
@@ -379,47 +422,89 @@ impl TfheEngine {
         self.host.write(base, address as u32 | flags)
     }
 
+    /// The address of a word of an object: word `index` of the ciphertext at `place` of the batch.
+    fn word(&self, address: u64, place: usize, index: usize) -> u64 {
+        debug_assert!(place < self.batch);
+        address + (index * self.batch + place) as u64 * WORD
+    }
+
+    /// Writes an object, filled with zeros to whole words.
+    fn put_bytes(&mut self, address: u64, place: usize, bytes: &[u8]) {
+        for (index, part) in bytes.chunks(WORD as usize).enumerate() {
+            let at = self.word(address, place, index);
+            let word = self.host.memory.bytes_mut(at, WORD as usize);
+            word.fill(0);
+            word[..part.len()].copy_from_slice(part);
+        }
+    }
+
+    fn bytes(&self, address: u64, place: usize, length: usize) -> Vec<u8> {
+        let words = (0..length.div_ceil(WORD as usize)).map(|index| self.word(address, place, index));
+        let mut bytes: Vec<u8> = words.flat_map(|at| self.host.memory.bytes(at, WORD as usize)).copied().collect();
+        bytes.truncate(length);
+        bytes
+    }
+
     /// Writes a ciphertext under the small key to memory.
     pub fn put_small(&mut self, address: u64, elements: &[u32]) {
-        let bytes = self.host.memory.bytes_mut(address, (4 * elements.len()).next_multiple_of(WORD as usize));
-        bytes.fill(0);
-        for (bytes, element) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(elements) {
-            *bytes = element.to_le_bytes();
-        }
+        (0..self.batch).for_each(|place| self.put_small_at(address, place, elements));
+    }
+
+    /// [`put_small`](Self::put_small) at one place of the batch.
+    pub fn put_small_at(&mut self, address: u64, place: usize, elements: &[u32]) {
+        let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
+        self.put_bytes(address, place, &bytes);
     }
 
     /// Reads a ciphertext under the small key from memory.
     #[must_use]
     pub fn small(&self, address: u64, dimension: usize) -> Vec<u32> {
-        let bytes = self.host.memory.bytes(address, 4 * (dimension + 1));
+        self.small_at(address, 0, dimension)
+    }
+
+    /// [`small`](Self::small) at one place of the batch.
+    #[must_use]
+    pub fn small_at(&self, address: u64, place: usize, dimension: usize) -> Vec<u32> {
+        let bytes = self.bytes(address, place, 4 * (dimension + 1));
         bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
     }
 
     /// Writes a ciphertext under the big key to memory.
     pub fn put_big(&mut self, address: u64, elements: &[u64]) {
-        self.put_values(address, elements.iter().copied());
+        (0..self.batch).for_each(|place| self.put_big_at(address, place, elements));
     }
 
-    fn put_values(&mut self, address: u64, values: impl ExactSizeIterator<Item = u64>) {
-        let bytes = self.host.memory.bytes_mut(address, 8 * values.len());
-        for (bytes, value) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(values) {
-            *bytes = value.to_le_bytes();
-        }
+    /// [`put_big`](Self::put_big) at one place of the batch.
+    pub fn put_big_at(&mut self, address: u64, place: usize, elements: &[u64]) {
+        let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
+        self.put_bytes(address, place, &bytes);
     }
 
     /// Reads a ciphertext under the big key from memory.
     #[must_use]
     pub fn big(&self, address: u64) -> Vec<u64> {
-        let bytes = self.host.memory.bytes(address, 8 * (self.polynomial_size() + 1));
+        self.big_at(address, 0)
+    }
+
+    /// [`big`](Self::big) at one place of the batch.
+    #[must_use]
+    pub fn big_at(&self, address: u64, place: usize) -> Vec<u64> {
+        let bytes = self.bytes(address, place, 8 * (self.polynomial_size() + 1));
         bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
     }
 
     /// Writes a test vector to memory: both components of a GLWE ciphertext, the mask first. Row t of a component has the
     /// coefficients t, t + N/32, t + 2N/32 …
     pub fn put_test_vector(&mut self, address: u64, coefficients: &[u64]) {
+        (0..self.batch).for_each(|place| self.put_test_vector_at(address, place, coefficients));
+    }
+
+    /// [`put_test_vector`](Self::put_test_vector) at one place of the batch.
+    pub fn put_test_vector_at(&mut self, address: u64, place: usize, coefficients: &[u64]) {
         let (n, rows) = (self.polynomial_size(), self.polynomial_size() / LANES);
-        let place = |i: usize| i / n * n + i % n / LANES + i % LANES * rows;
-        self.put_values(address, (0..coefficients.len()).map(|i| coefficients[place(i)]));
+        let from = |i: usize| i / n * n + i % n / LANES + i % LANES * rows;
+        let bytes: Vec<u8> = (0..coefficients.len()).flat_map(|i| coefficients[from(i)].to_le_bytes()).collect();
+        self.put_bytes(address, place, &bytes);
     }
 
     /// Writes a program to memory.
