@@ -1,11 +1,11 @@
 """The cost of a whole engine on UltraScale+: the sum over its modules, each mapped separately.
 
-Yosys takes hours for an engine in one piece. An engine has few different modules, which it uses often. hw/units.toml names
-those that are parts. Each part is mapped once for each set of its parameters, with the parts
-inside it as black boxes; so is the rest of the engine, its glue. The figure is the sum over all instances.
+Yosys takes hours for an engine in one piece, which has many instances of few modules. hw/units.toml names the modules that
+are parts. Each part is mapped once for each set of its parameters, with the parts inside it as black boxes. The rest of the
+engine, its glue, is mapped in the same way. The figure is the sum over all instances.
 
-Nothing is optimised across the border of a part: a constant input stays a signal. docs/hw/flow.md compares sums with units
-that were mapped in one piece.
+Nothing is optimised across the border of a part: a constant input stays a signal. With `whole = true`, the report compares
+the sum with the same configuration in one piece.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ def number_of(value: str) -> int:
 def box(netlist: dict[str, Any], top: str, parts: set[str]) -> dict[str, Part]:
     """Makes the instances of parts in a module black boxes without parameters; the part of each, by the box's name.
 
-    Parts with other parameters have other ports, so each has a box of its own.
+    The width of a port depends on the parameters, so each set of parameters has a separate box.
     """
     names: dict[Part, str] = {}
     modules = netlist["modules"]

@@ -120,7 +120,7 @@ class Netlists(unittest.TestCase):
 
     def test_a_part_becomes_a_box_for_each_set_of_its_parameters(self) -> None:
         def cell(width: int) -> dict[str, Any]:
-            # A localparam is no parameter of an instance.
+            # CountWidth is a localparam: an instance cannot set it.
             given = {"Width": f"{width:032b}", "Depth": f"{4:032b}", "CountWidth": f"{3:032b}"}
             ports = {"in_data_i": "input", "count_o": "output"}
             bits = {"in_data_i": list(range(2, 2 + width)), "count_o": [100, 101, 102]}
