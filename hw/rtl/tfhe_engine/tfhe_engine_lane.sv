@@ -210,13 +210,17 @@ module tfhe_engine_lane
     end
   end
 
-  tfhe_vector_pkg::word_index_t write_index;
-  word_t                        sample_word;
+  // The sample stays as it is while it is written, so elements are read only afterwards.
+  logic                            write_reads;
+  tfhe_vector_pkg::word_index_t    write_index;
+  tfhe_vector_pkg::element_index_t element_index, read_index;
+  word_t                           sample_word;
+  assign element_index = rotating_q ? step_q : dimension_i;
+  assign read_index    = write_reads ? {write_index, ($clog2(tfhe_vector_pkg::WordLanes))'(0)} : element_index;
   tfhe_vector u_vector (
     .clk_i, .rst_ni, .clear_i, .body_i(dimension_i), .gadget_i(switch_gadget_i), .busy_o(vector_busy),
-    .word_valid_i(to_sample && take_word), .word_first_i, .word_op_i, .word_i, .read_index_i(write_index),
-    .read_word_o(sample_word), .element_index_i(rotating_q ? step_q : dimension_i), .element_o(element),
-    .scale_valid_i, .scale_value_i, .switch_valid_i(switch_valid),
+    .word_valid_i(to_sample && take_word), .word_first_i, .word_op_i, .word_i, .read_index_i(read_index),
+    .read_word_o(sample_word), .element_o(element), .scale_valid_i, .scale_value_i, .switch_valid_i(switch_valid),
     .switch_body_i(32'((body_value + 64'h8000_0000) >> 32)), .coefficient_valid_i(coefficient_valid),
     .coefficient_ready_o(coefficient_ready), .coefficient_i(coefficient), .coefficient_last_i(coefficient_last),
     .key_valid_i(switch_key_valid_i), .key_ready_o(switch_key_ready_o), .key_i(switch_key_i)
@@ -228,7 +232,7 @@ module tfhe_engine_lane
 
   tfhe_engine_write u_write (
     .clk_i, .rst_ni, .clear_i, .start_i(write_start_i), .extracts_i(extract_writes_i), .last_i(write_last_i),
-    .busy_o(write_busy_o), .read_index_o(write_index), .read_word_i(sample_word),
+    .busy_o(write_busy_o), .reads_o(write_reads), .read_index_o(write_index), .read_word_i(sample_word),
     .value_valid_i(value_valid && switch_q == SwitchIdle), .value_ready_o(write_value_ready), .value_i(value),
     .value_last_i(value_last), .word_valid_o(out_valid_o), .word_ready_i(out_ready_i), .word_o(out_word_o)
   );

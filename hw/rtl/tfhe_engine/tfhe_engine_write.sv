@@ -10,7 +10,8 @@ module tfhe_engine_write
   input  logic                   extracts_i,  // It is an extraction.
   input  tfhe_vector_pkg::word_index_t last_i,  // The number of the sample's last word; constant while busy.
   output logic                   busy_o,  // Words are still to be given.
-  output tfhe_vector_pkg::word_index_t read_index_o,  // A word of the sample is read.
+  output logic                   reads_o,  // The result is the sample's.
+  output tfhe_vector_pkg::word_index_t read_index_o,  // The word of the sample that is read.
   input  word_t                  read_word_i,  // That word, one cycle later.
   input  logic                   value_valid_i,  // A value of the extraction is offered.
   output logic                   value_ready_o,  // It is taken.
@@ -29,6 +30,7 @@ module tfhe_engine_write
   logic [2:0] credits, queued, place_q;
   word_t      values_q, values;
   logic       values_valid_q;
+  assign reads_o       = state_q == Sample;
   assign read_index_o  = index_q;
   assign read          = state_q == Sample && credit && !clear_i;
   assign value_ready_o = state_q == Values && credit && !clear_i;

@@ -2,7 +2,7 @@
 // integer, and the key switch from a sample of 64-bit elements (nvme-tfhe paper, Table 1: ADD32, SUB32, INT_MULT32,
 // KEY SWITCH). Element n, the body, follows the mask.
 //
-//   words of memory ──► sample (registers) ──► words of memory, elements for the modulus switch
+//   words of memory ──► sample (eight banks) ──► words of memory, elements for the modulus switch
 //                         ▲ -
 //   multiplicand ──┐      │
 //   key beats ─────┴──► x digit
@@ -37,11 +37,9 @@ module tfhe_vector
   input  word_op_e       word_op_i,  // What becomes of it.
   input  word_t          word_i,  // The word, element 0 lowest.
 
-  input  word_index_t    read_index_i,  // The number of a word of the sample.
-  output word_t          read_word_o,  // That word, one cycle later.
-
-  input  element_index_t element_index_i,  // The number of an element of the sample.
-  output logic [31:0]    element_o,  // That element, one cycle later.
+  input  element_index_t read_index_i,  // The number of an element of the sample.
+  output word_t          read_word_o,  // The word that it is in, one cycle later.
+  output logic [31:0]    element_o,  // The element, one cycle later.
 
   input  logic           scale_valid_i,  // A product with an integer is asked for.
   input  logic [31:0]    scale_value_i,  // The integer, modulo 2^32.
@@ -181,13 +179,13 @@ module tfhe_vector
     for (int unsigned x = 0; x < Lanes; x++) moved[x] = multiplicand[x] << ScaleBits;
   end
 
-  logic [3:0] scale_digit_q;
   // The sample loses digit * beat. So the product with an integer takes the negative digits.
-  always_ff @(posedge clk_i) scale_digit_q <= -{1'b0, scale_q[ScaleBits-1:0]};
+  digit_t scale_digit_q;
+  always_ff @(posedge clk_i) scale_digit_q <= recode(-4'(scale_q[ScaleBits-1:0]));
 
-  logic        factor_valid_q, product_valid_q;
+  logic        factor_valid_q, product_valid_q, product_negative_q;
   beat_index_t factor_beat_q, product_beat_q;
-  logic [3:0]  digit_q;
+  digit_t      digit_q;
   beat_t       factor_q, product_q;
   assign busy_stages = {factor_valid_q | scale_read_q, product_valid_q};
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -200,67 +198,56 @@ module tfhe_vector
     end
   end
   always_ff @(posedge clk_i) begin
-    factor_beat_q  <= scale_read_q ? scale_beat_q : beat_q;
-    digit_q        <= scale_read_q ? scale_digit_q : switch_digit;
-    factor_q       <= scale_read_q ? multiplicand : key_i;
-    product_beat_q <= factor_beat_q;
-    for (int unsigned x = 0; x < Lanes; x++) begin
-      product_q[x] <= (factor_q[x] & {32{digit_q[0]}}) + ((factor_q[x] << 1) & {32{digit_q[1]}}) +
-                      ((factor_q[x] << 2) & {32{digit_q[2]}}) - ((factor_q[x] << 3) & {32{digit_q[3]}});
-    end
+    factor_beat_q      <= scale_read_q ? scale_beat_q : beat_q;
+    digit_q            <= scale_read_q ? scale_digit_q : recode(switch_digit);
+    factor_q           <= scale_read_q ? multiplicand : key_i;
+    product_beat_q     <= factor_beat_q;
+    product_negative_q <= digit_q.negative;
+    for (int unsigned x = 0; x < Lanes; x++) product_q[x] <= multiple(factor_q[x], digit_q.magnitude);
   end
 
   // -------------------------------------------------------------------------------------------------------------------
   // The sample.
   // -------------------------------------------------------------------------------------------------------------------
 
-  beat_t [Beats-1:0] sample_q;
   logic starts;
   assign starts = state_q == Idle && (scale_valid_i || switch_valid_i);
 
-  // A word of the sample, with the operation on it.
-  word_index_t at;
-  word_t       old, changed;
-  assign at  = word_index;
-  assign old = sample_q[at[$high(at)-:$bits(beat_index_t)]][32'(at[$clog2(Words)-1:0])*WordLanes+:WordLanes];
+  // A word that changes: one of memory, or the one with the body, when a key switch begins.
+  logic                  body_comes, word_changes;
+  word_index_t           at;
+  word_t                 body_word, word;
+  logic [Words-1:0]      word_filled;
+  word_t [Words-1:0]     read_words;
+  word_index_t           read_at;
+  word_t                 read_word;
+  logic [$clog2(WordLanes)-1:0] read_lane;
+  assign body_comes   = starts && !scale_valid_i;
+  assign word_changes = body_comes || (word_valid_i && word_op_i != Multiplicand && !starts);
+  assign at           = body_comes ? body_i[$high(body_i)-:$bits(word_index_t)] : word_index;
   always_comb begin
-    for (int unsigned x = 0; x < WordLanes; x++) begin
-      unique case (word_op_i)
-        Add:      changed[x] = old[x] + word_i[x];
-        Subtract: changed[x] = old[x] - word_i[x];
-        default:  changed[x] = word_i[x];
-      endcase
-    end
+    body_word = '0;
+    body_word[body_i[$clog2(WordLanes)-1:0]] = switch_body_i;
   end
+  assign word                 = body_comes ? body_word : word_i;
+  assign {read_at, read_lane} = read_index_i;
 
-  for (genvar b = 0; b < Beats; b++) begin : gen_beat
-    logic subtracts, changes;
-    assign subtracts = product_valid_q && product_beat_q == beat_index_t'(b);
-    assign changes   = word_valid_i && word_op_i != Multiplicand &&
-                       at[$high(at)-:$bits(beat_index_t)] == beat_index_t'(b);
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) begin
-        sample_q[b] <= '0;
-      end else if (clear_i || starts) begin
-        sample_q[b] <= '0;
-        if (!clear_i && !scale_valid_i && last_beat == beat_index_t'(b)) begin
-          sample_q[b][body_i[$clog2(Lanes)-1:0]] <= switch_body_i;
-        end
-      end else begin
-        for (int unsigned x = 0; x < Lanes; x++) begin
-          if (subtracts) sample_q[b][x] <= sample_q[b][x] - product_q[x];
-          else if (changes && at[$clog2(Words)-1:0] == ($clog2(Words))'(x / WordLanes)) begin
-            sample_q[b][x] <= changed[x%WordLanes];
-          end
-        end
-      end
-    end
+  for (genvar w = 0; w < Words; w++) begin : gen_bank
+    logic given;
+    assign given = word_changes && at[$clog2(Words)-1:0] == ($clog2(Words))'(w);
+    tfhe_vector_bank u_bank (
+      .clk_i, .rst_ni, .clear_i, .empty_i(starts), .change_i(product_valid_q || given),
+      .keep_i(product_valid_q || (!body_comes && word_op_i != Load)),
+      .subtract_i(product_valid_q ? !product_negative_q : !body_comes && word_op_i == Subtract),
+      .beat_i(product_valid_q ? product_beat_q : beat_index_t'(at >> $clog2(Words))),
+      .operand_i(product_valid_q ? product_q[w*WordLanes+:WordLanes] : word),
+      .read_beat_i(beat_index_t'(read_at >> $clog2(Words))), .read_filled_o(word_filled[w]),
+      .read_word_o(read_words[w])
+    );
   end
-
+  assign read_word = word_filled[read_at[$clog2(Words)-1:0]] ? read_words[read_at[$clog2(Words)-1:0]] : '0;
   always_ff @(posedge clk_i) begin
-    read_word_o <= sample_q[read_index_i[$high(read_index_i)-:$bits(beat_index_t)]][
-        32'(read_index_i[$clog2(Words)-1:0])*WordLanes+:WordLanes];
-    element_o   <= sample_q[element_index_i[$high(element_index_i)-:$bits(beat_index_t)]][
-        element_index_i[$clog2(Lanes)-1:0]];
+    read_word_o <= read_word;
+    element_o   <= read_word[read_lane];
   end
 endmodule

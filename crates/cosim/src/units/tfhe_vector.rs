@@ -25,7 +25,6 @@ struct Ports {
     word: Port,
     read_index: Port,
     read_word: Port,
-    element_index: Port,
     element: Port,
     scale_valid: Port,
     scale_value: Port,
@@ -65,7 +64,6 @@ impl TfheVector {
             word: port("word_i"),
             read_index: port("read_index_i"),
             read_word: port("read_word_o"),
-            element_index: port("element_index_i"),
             element: port("element_o"),
             scale_valid: port("scale_valid_i"),
             scale_value: port("scale_value_i"),
@@ -141,7 +139,7 @@ impl TfheVector {
     pub fn words(&mut self) -> Vec<u32> {
         let (mut out, mut word) = (Vec::new(), Vec::new());
         for i in 0..self.elements.div_ceil(Self::WORD_LANES) {
-            self.model.set(self.ports.read_index, i as u64);
+            self.model.set(self.ports.read_index, (i * Self::WORD_LANES) as u64);
             self.model.clock();
             self.model.get_elements(self.ports.read_word, 32, &mut word);
             out.extend(word.iter().map(|&x| x as u32));
@@ -152,7 +150,7 @@ impl TfheVector {
 
     /// One element of the sample.
     pub fn element(&mut self, index: usize) -> u32 {
-        self.model.set(self.ports.element_index, index as u64);
+        self.model.set(self.ports.read_index, index as u64);
         self.model.clock();
         self.model.get(self.ports.element) as u32
     }
