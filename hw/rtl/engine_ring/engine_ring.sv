@@ -17,7 +17,9 @@
 // `clearing_i` from the next cycle on until its numbers are overwritten, and takes no job meanwhile.
 //
 // Accesses to byte addresses from 0x100 on go to the engine. No output depends on an input of the same cycle.
-module engine_ring #(
+module engine_ring
+  import engine_job_pkg::*;
+#(
   parameter logic [31:0] Id         = 32'h454e_4731,  // Value of ID.
   parameter logic [31:0] Version    = 32'd1,  // Value of VERSION.
   parameter logic [31:0] Parameters = 32'd0,  // Value of PARAMETERS.
@@ -84,7 +86,7 @@ module engine_ring #(
   input  logic                 done_valid_i,  // A job has ended.
   output logic                 done_ready_o,  // Its status is taken.
   input  logic [TagWidth-1:0]  done_tag_i,  // Its tag.
-  input  logic [7:0]           done_status_i,  // Its status, as hw/rdl/engine_job.rdl encodes it.
+  input  status_t              done_status_i,  // Its status, as hw/rdl/engine_job.rdl encodes it.
   output logic                 clear_o,  // High for one cycle: drop all jobs, overwrite all numbers.
   input  logic                 clearing_i,  // The engine is still doing so.
   input  logic                 stalled_i,  // The engine waits for memory in this cycle.
@@ -100,9 +102,6 @@ module engine_ring #(
   localparam int unsigned Burst = Words == 1 ? 2 : Words;
   localparam int unsigned CountWidth = $clog2(Jobs + 1);
   localparam int unsigned LogBytes = $clog2(Bytes);
-  localparam logic [7:0] Done = 8'(engine_job_registers_pkg::StatusCodeDone);
-  localparam logic [7:0] Malformed = 8'(engine_job_registers_pkg::StatusCodeMalformed);
-  localparam logic [7:0] FetchFailed = 8'(engine_job_registers_pkg::StatusCodeFetchFailed);
   typedef logic [TagWidth-1:0] tag_t;
   typedef logic [15:0] index_t;
 
@@ -257,7 +256,7 @@ module engine_ring #(
 
   // A job that the ring ends itself.
   logic       own_valid_q;
-  logic [7:0] own_status_q;
+  status_t own_status_q;
   logic       own_taken;
 
   assign job_valid_o = fetch_state_q == FtOffer && !own_valid_q;
@@ -305,7 +304,7 @@ module engine_ring #(
   typedef enum logic [1:0] { WrIdle, WrRun, WrWord, WrWait } write_e;
   write_e               write_state_q;
   tag_t                 write_tag_q;
-  logic [7:0]           status_q;
+  status_t              status_q;
   logic                 write_run_ready, write_ready, write_idle, write_error, write_clear;
   index_t               index_of[Jobs];
   logic [Jobs-1:0]      finished_q;

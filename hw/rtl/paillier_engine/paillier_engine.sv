@@ -17,6 +17,7 @@
 // The engine cannot find out whether Nhat, Rsq, nR and u belong to N, and computes wrong values with wrong ones. The
 // cycles of a job depend on the verb, LENGTH and the memory, and on no other number.
 module paillier_engine
+  import engine_job_pkg::*;
   import paillier_engine_pkg::*;
 #(
   parameter int unsigned Bits           = 1024,  // Bits of the longest modulus.
@@ -126,22 +127,11 @@ module paillier_engine
     $error("paillier_engine: a digit must fit into Bits, and all places must have jobs");
   end
 
-  localparam logic [7:0] Done = 8'(engine_job_registers_pkg::StatusCodeDone);
-  localparam logic [7:0] Malformed = 8'(engine_job_registers_pkg::StatusCodeMalformed);
-  localparam logic [7:0] Unsupported = 8'(engine_job_registers_pkg::StatusCodeUnsupported);
-  localparam logic [7:0] ReadFailed = 8'(engine_job_registers_pkg::StatusCodeReadFailed);
-  localparam logic [7:0] WriteFailed = 8'(engine_job_registers_pkg::StatusCodeWriteFailed);
-  localparam logic [7:0] WrongAddress = 8'(engine_job_registers_pkg::StatusCodeWrongAddress);
-  localparam logic [7:0] WrongLength = 8'(engine_job_registers_pkg::StatusCodeWrongLength);
-  localparam logic [7:0] NoKey = 8'(engine_job_registers_pkg::StatusCodeNoKey);
-  localparam logic [7:0] EvenModulus = 8'(engine_job_registers_pkg::StatusCodeEvenModulus);
-  localparam logic [7:0] LargeOperand = 8'(engine_job_registers_pkg::StatusCodeLargeOperand);
-
   // Jobs, and their ends.
   logic                job_valid, job_ready, done_valid, done_ready, clear, clearing, stalled;
   logic [511:0]        job;
   logic [TagWidth-1:0] job_tag, done_tag;
-  logic [7:0]          done_status;
+  status_t             done_status;
   logic                user_access, user_write, unused_user;
   logic [RegWidth-1:2] user_addr;
   logic [31:0]         user_write_data;
@@ -178,7 +168,8 @@ module paillier_engine
     LdIdle, LdLook, LdPlace, LdFirstRun, LdSecondRun, LdWords, LdStore, LdCheck, LdStart, LdEnd
   } loader_e;
   loader_e             loader_q;
-  logic [7:0]          verb_q, ld_status_q;
+  logic [7:0]          verb_q;
+  status_t             ld_status_q;
   logic [31:0]         length_q;
   logic [63:0]         a_q, b_q, c_q;
   logic                reserved_q;
@@ -204,7 +195,7 @@ module paillier_engine
     return address[LogBytes-1:0] != '0 || (address >> AddrWidth) != '0;
   endfunction
   logic       is_key, is_encrypt, is_power, is_multiply;
-  logic [7:0] look;
+  status_t look;
   assign is_key      = verb_q == VerbKey;
   assign is_encrypt  = verb_q == VerbEncrypt;
   assign is_power    = verb_q == VerbPower;
@@ -435,7 +426,7 @@ module paillier_engine
   index_t               chosen;
   logic [Bits-1:0]      out_q;
   logic [WordWidth-1:0] out_word_q;
-  logic [7:0]           wr_status_q;
+  status_t              wr_status_q;
   prim_arbiter #(.Requests(All)) u_choice (
     .clk_i, .rst_ni, .request_i(done), .valid_o(some_done), .index_o(chosen), .serve_i(wr_done_taken)
   );

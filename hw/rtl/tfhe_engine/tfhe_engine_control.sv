@@ -3,6 +3,7 @@
 // A job or an instruction is a sequence of micro-operations in a ROM (`op_e`). Each one waits for its units, and starts
 // one. `abort_o` ends all units and runs after an error; the job then has a status, and the next one begins.
 module tfhe_engine_control
+  import engine_job_pkg::*;
   import tfhe_engine_pkg::*;
 #(
   parameter int unsigned LogN      = 14,  // log2 of the number of coefficients N.
@@ -25,7 +26,7 @@ module tfhe_engine_control
   output logic                done_valid_o,  // The job has ended.
   input  logic                done_ready_i,  // Its status is taken.
   output logic [TagWidth-1:0] done_tag_o,  // Its tag.
-  output logic [7:0]          done_status_o,  // Its status.
+  output status_t             done_status_o,  // Its status.
 
   input  logic                user_access_i,  // An access to a register, for one cycle.
   input  logic                user_write_i,  // It is a write.
@@ -81,20 +82,6 @@ module tfhe_engine_control
   localparam logic [7:0] VerbBootstrap = 8'd2;
   localparam logic [7:0] VerbKey = 8'd3;
 
-  localparam logic [7:0] Done = 8'(engine_job_registers_pkg::StatusCodeDone);
-  localparam logic [7:0] Malformed = 8'(engine_job_registers_pkg::StatusCodeMalformed);
-  localparam logic [7:0] Unsupported = 8'(engine_job_registers_pkg::StatusCodeUnsupported);
-  localparam logic [7:0] ReadFailed = 8'(engine_job_registers_pkg::StatusCodeReadFailed);
-  localparam logic [7:0] WriteFailed = 8'(engine_job_registers_pkg::StatusCodeWriteFailed);
-  localparam logic [7:0] WrongAddress = 8'(engine_job_registers_pkg::StatusCodeWrongAddress);
-  localparam logic [7:0] WrongLength = 8'(engine_job_registers_pkg::StatusCodeWrongLength);
-  localparam logic [7:0] NoKey = 8'(engine_job_registers_pkg::StatusCodeNoKey);
-  localparam logic [7:0] WrongInstruction = 8'(engine_job_registers_pkg::StatusCodeWrongInstruction);
-  localparam logic [7:0] WrongRegister = 8'(engine_job_registers_pkg::StatusCodeWrongRegister);
-  localparam logic [7:0] WrongKey = 8'(engine_job_registers_pkg::StatusCodeWrongKey);
-  localparam logic [7:0] StackLimit = 8'(engine_job_registers_pkg::StatusCodeStackLimit);
-  localparam logic [7:0] NoReturn = 8'(engine_job_registers_pkg::StatusCodeNoReturn);
-
   typedef enum logic [3:0] {
     StIdle, StLook, StHeaderRun, StHeader, StHeaderCheck, StFetchRun, StFetch, StDecode, StFirst, StSecond, StCheck,
     StMicro, StOp, StFinish, StAbort, StEnd
@@ -107,7 +94,8 @@ module tfhe_engine_control
 
   logic [Slots-1:0]    key_valid_q;
   logic [15:0]         stack_q;
-  logic [7:0]          verb_q, status_q;
+  logic [7:0]          verb_q;
+  status_t             status_q;
   logic [31:0]         length_q;
   logic [3:0][63:0]    operands_q;
   logic                reserved_q;
@@ -136,7 +124,7 @@ module tfhe_engine_control
   assign is_key       = verb_q == VerbKey;
   // LENGTH of a bootstrap: the key's slot, and in bit 8 the order of the keys.
   assign is_big       = length_q[8];
-  logic [7:0] look;
+  status_t look;
   always_comb begin
     look = Done;
     if (!(is_run || is_bootstrap || is_key)) look = Unsupported;
@@ -164,7 +152,8 @@ module tfhe_engine_control
           dimension, magic} = buffer_q[447:0];
   assign key_o = job_key_q;
 
-  logic [7:0] rotation_bits, switch_bits, header_status;
+  logic [7:0] rotation_bits, switch_bits;
+  status_t    header_status;
   logic       wrong_shape, beyond;
   // The last words of the last port's streams.
   logic [58:0] rotation_end, switch_end;
@@ -298,7 +287,7 @@ module tfhe_engine_control
   // The operands' objects: the first one is at hand in StFirst, the second one in StSecond.
   object_t first_q, second_q;
   logic    first_valid_q, second_valid_q, program_started_q;
-  logic [7:0] check;
+  status_t check;
   always_ff @(posedge clk_i) begin
     if (state_q == StFirst) begin
       first_q       <= object;
@@ -406,7 +395,7 @@ module tfhe_engine_control
   // A run or a result that ends beyond the engine's addresses. An extraction has one word more than a polynomial.
   logic [58:0] run_end, write_end;
   logic        outside, fails;
-  logic [7:0]  failure;
+  status_t     failure;
   assign run_end   = 59'(run_addr_o) + 59'(run_words_o) - 59'd1;
   assign write_end = 59'(from) + (write_extracts_o ? 59'(PolynomialWords) + 59'(Batch) : 59'(sample_words)) - 59'd1;
   assign outside   = (run_valid_o && (run_end >> WordAddrWidth) != '0) ||
