@@ -5,7 +5,7 @@ module bench_tfhe_engine
   parameter int unsigned LogN      = 12,  // As in tfhe_engine.
   parameter int unsigned Circuits  = 2,  // As in tfhe_engine.
   parameter int unsigned AddrWidth = 40,  // As in tfhe_engine.
-  localparam int unsigned KeyPorts = Circuits == 1 ? 4 : 8,  // Key ports.
+  localparam int unsigned KeyPorts = key_ports(Circuits),  // Key ports.
   localparam int unsigned RegWidth = 12  // Bits of a byte address of the registers.
 ) (
   input  logic                 clk_i,  // As in tfhe_engine.

@@ -27,9 +27,9 @@ module tfhe_engine
   parameter string       MicroFile  = "tfhe_engine.micro.hex",  // Micro-operations.
   parameter int unsigned TileA      = 26,  // Bits of the first factor of a multiplier tile.
   parameter int unsigned TileB      = 17,  // Bits of the second factor of a multiplier tile.
-  localparam int unsigned Batch = Circuits == 4 ? 2 : 1,  // Ciphertexts at a time.
-  localparam int unsigned LaneCircuits = Circuits / Batch,  // Transform circuits of each.
-  localparam int unsigned KeyPorts = 4 * LaneCircuits,  // AXI4 ports of the keys.
+  localparam int unsigned Batch = batch(Circuits),  // Ciphertexts at a time.
+  localparam int unsigned LaneCircuits = lane_circuits(Circuits),  // Transform circuits of each.
+  localparam int unsigned KeyPorts = key_ports(Circuits),  // AXI4 ports of the keys.
   localparam int unsigned RegWidth = 12  // Bits of a byte address of the registers.
 ) (
   input  logic                 clk_i,  // Clock.
@@ -142,7 +142,7 @@ module tfhe_engine
   logic                job_valid, job_ready, done_valid, done_ready, clear, clearing, stalled;
   logic [511:0]        job;
   logic [TagWidth-1:0] job_tag, done_tag;
-  logic [7:0]          done_status;
+  engine_job_pkg::status_t done_status;
   logic                user_access, user_write, user_refused;
   logic [RegWidth-1:2] user_addr;
   logic [31:0]         user_write_data, user_read_data;

@@ -10,6 +10,17 @@ package tfhe_engine_pkg;
   // Values of 64 bits in a word of memory.
   localparam int unsigned WordValues = WordWidth / 64;
 
+  // Ciphertexts at a time of an engine with 1, 2 or 4 transform circuits, the circuits of each, and the ports of the keys.
+  function automatic int unsigned batch(int unsigned circuits);
+    return circuits == 4 ? 2 : 1;
+  endfunction
+  function automatic int unsigned lane_circuits(int unsigned circuits);
+    return circuits / batch(circuits);
+  endfunction
+  function automatic int unsigned key_ports(int unsigned circuits);
+    return 4 * lane_circuits(circuits);
+  endfunction
+
   // Bits of the number of words of a run: those of a key, and those of other objects.
   localparam int unsigned KeyRunWidth = 26;
   localparam int unsigned DataRunWidth = 15;

@@ -207,9 +207,7 @@ impl ModelTfhe {
             Err(TfheError::Engine { what: format!("{circuits} circuits; the engine has 1, 2 or 4") })
         }
     }
-}
 
-impl ModelTfhe {
     fn shape(&self, parameters: &ParameterSet) -> Result<TfheShape, TfheError> {
         let sizes = if self.circuits == 2 { SIZES } else { OTHER_SIZES };
         TfheShape::of(parameters, &format!("the cycle model of {} circuits", self.circuits), sizes)

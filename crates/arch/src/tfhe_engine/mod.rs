@@ -59,7 +59,8 @@ impl TfheSize {
     }
 
     /// Transform circuits of each ciphertext.
-    fn lane_circuits(self) -> u64 {
+    #[must_use]
+    pub fn lane_circuits(self) -> u64 {
         self.circuits / self.batch()
     }
 

@@ -280,15 +280,17 @@ impl RtlServer {
     /// Runs bootstraps with inputs under the same key as one job, at most as many as the batch has places. Places without a
     /// bootstrap repeat the last one.
     fn bootstraps(&mut self, jobs: &[BootstrapJob<'_>]) -> Result<(Vec<Ciphertext>, EngineCost), TfheError> {
+        // All of them are checked before the first write.
+        let mut given = Vec::with_capacity(jobs.len());
         for job in jobs {
             self.check(job.input)?;
-            self.coefficients(job.test_vector)?;
+            given.push((job.input, self.coefficients(job.test_vector)?));
         }
         let mut length = 0;
         for place in 0..self.driver.batch() {
-            let job = jobs[place.min(jobs.len() - 1)];
-            self.driver.put_test_vector_at(self.test_vector, place, self.coefficients(job.test_vector)?);
-            match job.input.elements() {
+            let (input, coefficients) = given[place.min(jobs.len() - 1)];
+            self.driver.put_test_vector_at(self.test_vector, place, coefficients);
+            match input.elements() {
                 LweElements::U32(small) => self.driver.put_small_at(self.input, place, small.elements()),
                 LweElements::U64(big) => {
                     self.driver.put_big_at(self.input, place, big.elements());

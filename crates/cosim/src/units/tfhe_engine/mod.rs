@@ -2,6 +2,8 @@
 
 pub mod registers;
 
+use ciphermill_arch::tfhe_engine::TfheSize;
+
 use super::engine_job::registers as job;
 use super::engine_ring::registers as ring;
 use super::engine_ring::{DESCRIPTOR, Descriptor, EngineHost, HostError, JobStatus};
@@ -42,11 +44,12 @@ const BEAT_WORDS: usize = 8;
 /// Values of 64 bits in a word.
 const WORD_VALUES: usize = 8;
 
-/// The ciphertexts of a configuration's batch, and the transform circuits of each.
-fn batch(configuration: &Configuration) -> (usize, usize) {
-    let circuits = configuration.parameter("Circuits") as usize;
-    let batch = if circuits == 4 { 2 } else { 1 };
-    (batch, circuits / batch)
+/// The size of a configuration.
+fn size(configuration: &Configuration) -> TfheSize {
+    TfheSize {
+        polynomial_size: 1 << configuration.parameter("LogN"),
+        circuits: configuration.parameter("Circuits") as u64,
+    }
 }
 
 /// Digits of a decomposition.
@@ -148,10 +151,7 @@ struct Slices {
 pub struct TfheEngine {
     /// Registers, ring and memory.
     pub host: EngineHost,
-    log_n: u32,
-    /// Ciphertexts at a time, and transform circuits of each.
-    batch: usize,
-    circuits: usize,
+    size: TfheSize,
     /// The first byte of memory that is not in use.
     free: u64,
 }
@@ -167,31 +167,30 @@ impl TfheEngine {
         timing: &AxiTiming,
         seed: u32,
     ) -> Result<Self, HostError> {
-        let (batch, circuits) = batch(configuration);
+        let size = size(configuration);
         let memory = AxiMemory::new(MEMORY, memory);
-        let readers = [("key_", 4 * circuits as u32)];
+        let readers = [("key_", size.key_ports() as u32)];
         let mut host = EngineHost::new(configuration, &["ring_", "data_"], &readers, memory, timing, seed);
         host.start(MEMORY, RING_SIZE)?;
-        let log_n = configuration.parameter("LogN") as u32;
-        Ok(Self { host, log_n, batch, circuits, free: MEMORY + u64::from(RING_SIZE) * DESCRIPTOR as u64 })
+        Ok(Self { host, size, free: MEMORY + u64::from(RING_SIZE) * DESCRIPTOR as u64 })
     }
 
     /// The number of coefficients N.
     #[must_use]
     pub fn polynomial_size(&self) -> usize {
-        1 << self.log_n
+        self.size.polynomial_size as usize
     }
 
     /// The number of transform circuits.
     #[must_use]
     pub fn circuits(&self) -> usize {
-        self.circuits * self.batch
+        self.size.circuits as usize
     }
 
     /// The ciphertexts on which a job computes.
     #[must_use]
     pub fn batch(&self) -> usize {
-        self.batch
+        self.size.batch() as usize
     }
 
     /// Sets the ring again, as after a reset or a CLEAR.
@@ -205,16 +204,15 @@ impl TfheEngine {
     /// The ciphertexts on which a job of a configuration computes.
     #[must_use]
     pub fn batch_of(configuration: &Configuration) -> usize {
-        batch(configuration).0
+        size(configuration).batch() as usize
     }
 
     /// Bytes of memory for these keys and these numbers of big ciphertexts and test vectors, the ring and the borders between them included.
     #[must_use]
     pub fn memory_for(configuration: &Configuration, keys: &[KeyShape], samples: usize, vectors: usize) -> usize {
-        let n = 1usize << configuration.parameter("LogN");
+        let size = size(configuration);
+        let [n, batch, ports] = [size.polynomial_size, size.batch(), size.key_ports()].map(|number| number as usize);
         let pages = |bytes: usize| bytes.next_multiple_of(PAGE as usize);
-        let (batch, circuits) = batch(configuration);
-        let ports = 4 * circuits;
         let key = |key: &KeyShape| {
             let rotation = key.dimension * key.rotation.levels as usize * n * 4 * 8;
             let switch = n * key.switch.levels as usize * (key.dimension / 128 + 1) * BEAT_WORDS * WORD as usize;
@@ -262,17 +260,17 @@ impl TfheEngine {
     /// Takes memory for a ciphertext under either key.
     pub fn allocate_ciphertext(&mut self) -> u64 {
         let words = self.polynomial_size() as u64 / WORD_VALUES as u64 + 1;
-        self.allocate(words * WORD * self.batch as u64)
+        self.allocate(words * WORD * self.size.batch())
     }
 
     /// Takes memory for a test vector.
     pub fn allocate_test_vector(&mut self) -> u64 {
-        self.allocate(16 * (self.polynomial_size() * self.batch) as u64)
+        self.allocate(16 * self.size.polynomial_size * self.size.batch())
     }
 
     /// Takes memory for a stack. Its places also hold ciphertexts under the small key.
     pub fn allocate_stack(&mut self, places: u64) -> u64 {
-        self.allocate(STACK_PLACE * self.batch as u64 * places)
+        self.allocate(STACK_PLACE * self.size.batch() * places)
     }
 
     /// Puts a key into memory. `rotation(i, component, digit)` gives the spectra of both columns, in bit-reversed order
@@ -293,7 +291,7 @@ impl TfheEngine {
 
     /// Takes memory for a key and writes its header.
     pub fn reserve_key(&mut self, shape: KeyShape) -> Key {
-        let (n, ports) = (self.polynomial_size() as u64, 4 * self.circuits as u64);
+        let (n, ports) = (self.size.polynomial_size, self.size.key_ports());
         let levels = u64::from(shape.rotation.levels);
         let mut slices = |bytes: u64| {
             let stride = (bytes / ports).next_multiple_of(PAGE);
@@ -313,7 +311,14 @@ impl TfheEngine {
 
     fn put_header(&mut self, shape: KeyShape, rotation: Slices, switch: Slices) -> Key {
         let header = self.allocate(WORD);
-        let words = [KEY_MAGIC, shape.dimension as u32, self.log_n, shape.rotation.word(), shape.switch.word(), 0];
+        let words = [
+            KEY_MAGIC,
+            shape.dimension as u32,
+            self.size.polynomial_size.ilog2(),
+            shape.rotation.word(),
+            shape.switch.word(),
+            0,
+        ];
         let addresses = [rotation.base, rotation.stride, switch.base, switch.stride];
         let bytes = words.iter().flat_map(|word| word.to_le_bytes());
         let bytes: Vec<u8> = bytes.chain(addresses.iter().flat_map(|address| address.to_le_bytes())).collect();
@@ -330,12 +335,13 @@ impl TfheEngine {
         mut spectra: impl FnMut(usize, usize) -> [&'k [u64]; 2],
     ) {
         let rows = self.polynomial_size() / LANES;
-        let (levels, turns) = (key.shape.rotation.levels as usize, 2 / self.circuits);
+        let circuits = self.size.lane_circuits() as usize;
+        let (levels, turns) = (key.shape.rotation.levels as usize, 2 / circuits);
         let beat = (PORT_VALUES * 8) as u64;
         for turn in 0..turns {
             for digit in 0..levels {
                 let frame = ((index * turns + turn) * levels + digit) * rows;
-                for circuit in 0..self.circuits {
+                for circuit in 0..circuits {
                     let component = if turns == 2 { turn } else { circuit };
                     for (column, spectrum) in spectra(component, digit).into_iter().enumerate() {
                         for half in 0..2 {
@@ -358,7 +364,7 @@ impl TfheEngine {
     pub fn put_switch<'k>(&mut self, key: &Key, mut row: impl FnMut(usize) -> &'k [u32]) {
         let rows = self.polynomial_size() * key.shape.switch.levels as usize;
         let beats = key.shape.dimension / 128 + 1;
-        let ports = 4 * self.circuits;
+        let ports = self.size.key_ports() as usize;
         let each = BEAT_WORDS / ports;
         for r in 0..rows {
             for (w, elements) in row(r).chunks(WORD_ELEMENTS).enumerate() {
@@ -424,8 +430,8 @@ impl TfheEngine {
 
     /// The address of a word of an object: word `index` of the ciphertext at `place` of the batch.
     fn word(&self, address: u64, place: usize, index: usize) -> u64 {
-        debug_assert!(place < self.batch);
-        address + (index * self.batch + place) as u64 * WORD
+        debug_assert!(place < self.batch());
+        address + (index * self.batch() + place) as u64 * WORD
     }
 
     /// Writes an object, filled with zeros to whole words.
@@ -445,15 +451,19 @@ impl TfheEngine {
         bytes
     }
 
+    /// [`put_bytes`](Self::put_bytes) at all places of the batch.
+    fn put_bytes_everywhere(&mut self, address: u64, bytes: &[u8]) {
+        (0..self.batch()).for_each(|place| self.put_bytes(address, place, bytes));
+    }
+
     /// Writes a ciphertext under the small key to memory.
     pub fn put_small(&mut self, address: u64, elements: &[u32]) {
-        (0..self.batch).for_each(|place| self.put_small_at(address, place, elements));
+        self.put_bytes_everywhere(address, &small_bytes(elements));
     }
 
     /// [`put_small`](Self::put_small) at one place of the batch.
     pub fn put_small_at(&mut self, address: u64, place: usize, elements: &[u32]) {
-        let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
-        self.put_bytes(address, place, &bytes);
+        self.put_bytes(address, place, &small_bytes(elements));
     }
 
     /// Reads a ciphertext under the small key from memory.
@@ -471,13 +481,12 @@ impl TfheEngine {
 
     /// Writes a ciphertext under the big key to memory.
     pub fn put_big(&mut self, address: u64, elements: &[u64]) {
-        (0..self.batch).for_each(|place| self.put_big_at(address, place, elements));
+        self.put_bytes_everywhere(address, &big_bytes(elements));
     }
 
     /// [`put_big`](Self::put_big) at one place of the batch.
     pub fn put_big_at(&mut self, address: u64, place: usize, elements: &[u64]) {
-        let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
-        self.put_bytes(address, place, &bytes);
+        self.put_bytes(address, place, &big_bytes(elements));
     }
 
     /// Reads a ciphertext under the big key from memory.
@@ -496,15 +505,18 @@ impl TfheEngine {
     /// Writes a test vector to memory: both components of a GLWE ciphertext, the mask first. Row t of a component has the
     /// coefficients t, t + N/32, t + 2N/32 …
     pub fn put_test_vector(&mut self, address: u64, coefficients: &[u64]) {
-        (0..self.batch).for_each(|place| self.put_test_vector_at(address, place, coefficients));
+        self.put_bytes_everywhere(address, &self.test_vector_bytes(coefficients));
     }
 
     /// [`put_test_vector`](Self::put_test_vector) at one place of the batch.
     pub fn put_test_vector_at(&mut self, address: u64, place: usize, coefficients: &[u64]) {
+        self.put_bytes(address, place, &self.test_vector_bytes(coefficients));
+    }
+
+    fn test_vector_bytes(&self, coefficients: &[u64]) -> Vec<u8> {
         let (n, rows) = (self.polynomial_size(), self.polynomial_size() / LANES);
         let from = |i: usize| i / n * n + i % n / LANES + i % LANES * rows;
-        let bytes: Vec<u8> = (0..coefficients.len()).flat_map(|i| coefficients[from(i)].to_le_bytes()).collect();
-        self.put_bytes(address, place, &bytes);
+        (0..coefficients.len()).flat_map(|i| coefficients[from(i)].to_le_bytes()).collect()
     }
 
     /// Writes a program to memory.
@@ -514,4 +526,12 @@ impl TfheEngine {
             *bytes = instruction.to_bytes();
         }
     }
+}
+
+fn small_bytes(elements: &[u32]) -> Vec<u8> {
+    elements.iter().flat_map(|element| element.to_le_bytes()).collect()
+}
+
+fn big_bytes(elements: &[u64]) -> Vec<u8> {
+    elements.iter().flat_map(|element| element.to_le_bytes()).collect()
 }
