@@ -18,7 +18,7 @@
 //
 // Accesses to byte addresses from 0x100 on go to the engine. No output depends on an input of the same cycle.
 module engine_ring
-  import engine_job_pkg::*;
+  import engine_job_status_pkg::*;
 #(
   parameter logic [31:0] Id         = 32'h454e_4731,  // Value of ID.
   parameter logic [31:0] Version    = 32'd1,  // Value of VERSION.

@@ -17,7 +17,7 @@
 // The engine cannot find out whether Nhat, Rsq, nR and u belong to N, and computes wrong values with wrong ones. The
 // cycles of a job depend on the verb, LENGTH and the memory, and on no other number.
 module paillier_engine
-  import engine_job_pkg::*;
+  import engine_job_status_pkg::*;
   import paillier_engine_pkg::*;
 #(
   parameter int unsigned Bits           = 1024,  // Bits of the longest modulus.

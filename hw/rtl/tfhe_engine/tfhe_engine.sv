@@ -142,7 +142,7 @@ module tfhe_engine
   logic                job_valid, job_ready, done_valid, done_ready, clear, clearing, stalled;
   logic [511:0]        job;
   logic [TagWidth-1:0] job_tag, done_tag;
-  engine_job_pkg::status_t done_status;
+  engine_job_status_pkg::status_t done_status;
   logic                user_access, user_write, user_refused;
   logic [RegWidth-1:2] user_addr;
   logic [31:0]         user_write_data, user_read_data;

@@ -3,7 +3,7 @@
 // A job or an instruction is a sequence of micro-operations in a ROM (`op_e`). Each one waits for its units, and starts
 // one. `abort_o` ends all units and runs after an error; the job then has a status, and the next one begins.
 module tfhe_engine_control
-  import engine_job_pkg::*;
+  import engine_job_status_pkg::*;
   import tfhe_engine_pkg::*;
 #(
   parameter int unsigned LogN      = 14,  // log2 of the number of coefficients N.

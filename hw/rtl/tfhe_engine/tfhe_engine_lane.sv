@@ -210,7 +210,8 @@ module tfhe_engine_lane
     end
   end
 
-  // The sample stays as it is while it is written, so elements are read only afterwards.
+  // A read of memory into the sample waits until all results are in memory, and so does the end of a job. So no element is
+  // needed while a result is read.
   logic                            write_reads;
   tfhe_vector_pkg::word_index_t    write_index;
   tfhe_vector_pkg::element_index_t element_index, read_index;
@@ -237,4 +238,12 @@ module tfhe_engine_lane
     .value_last_i(value_last), .word_valid_o(out_valid_o), .word_ready_i(out_ready_i), .word_o(out_word_o)
   );
   assign idle_o = cmux_idle && !vector_busy && !load_busy && !extract_busy && !rotating_q;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (rst_ni && !clear_i && (rotating_q || load_busy)) begin
+      assert (!write_reads) else $error("a result is read while elements are needed");
+    end
+  end
+`endif
 endmodule

@@ -250,4 +250,13 @@ module tfhe_vector
     read_word_o <= read_word;
     element_o   <= read_word[read_lane];
   end
+
+`ifndef SYNTHESIS
+  // A product takes the banks for itself.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (rst_ni && !clear_i && product_valid_q) begin
+      assert (!starts && !word_changes) else $error("an operation begins while a product is subtracted");
+    end
+  end
+`endif
 endmodule

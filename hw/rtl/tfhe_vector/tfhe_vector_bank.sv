@@ -11,14 +11,14 @@ module tfhe_vector_bank
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
   input  logic        clear_i,  // All words become zero, and none changes.
-  input  logic        empty_i,  // All words become zero but the one that changes.
+  input  logic        empty_i,  // All words become zero, except a word that changes.
   input  logic        change_i,  // A word changes.
-  input  logic        keep_i,  // What it was counts; otherwise it becomes the operand.
+  input  logic        keep_i,  // The earlier word counts; otherwise the operand replaces it.
   input  logic        subtract_i,  // The operand is subtracted.
   input  beat_index_t beat_i,  // The beat of the word.
   input  word_t       operand_i,  // The operand.
   input  beat_index_t read_beat_i,  // The beat of a word that is read.
-  output logic        read_filled_o,  // It was written; otherwise it is zero, whatever `read_word_o` is.
+  output logic        read_filled_o,  // It was written. If low, the word is zero and `read_word_o` has no meaning.
   output word_t       read_word_o  // The word, in the same cycle.
 );
   word_t            memory[Beats];

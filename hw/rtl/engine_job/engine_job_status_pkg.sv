@@ -1,5 +1,5 @@
 // Statuses of jobs, as engines give them to `engine_ring`. hw/rdl/engine_job.rdl has the meaning of each.
-package engine_job_pkg;
+package engine_job_status_pkg;
   import engine_job_registers_pkg::*;
 
   typedef logic [7:0] status_t;
