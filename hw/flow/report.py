@@ -9,6 +9,7 @@ Replaces the entries of what is named and keeps the others. Ends with 1 where a 
 import argparse
 import json
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ TABLE = elaborate.REPOSITORY / "docs/hw/results.md"
 RECORDS = elaborate.BUILD / "records"
 
 Entry = dict[str, Any]
+
+# The columns of a line of text.
+COLUMNS = 100
 
 # What a step says of speed.
 SPEEDS = ("fmax_mhz", "critical_path_ns")
@@ -142,7 +146,8 @@ def _parts(one: Mapping[str, Any]) -> list[str]:
             f"{name.upper()} {_number(whole[name])} ({_share(one[name], whole[name])})"
             for name in ("lut", "ff", "dsp", "bram")
         )
-        lines += ["", f"In one piece: {', '.join(compared)}. The percentages are those of the sum."]
+        said = f"In one piece: {', '.join(compared)}. The percentages are those of the sum."
+        lines += ["", *textwrap.wrap(said, COLUMNS)]
     return lines
 
 
