@@ -5,7 +5,7 @@ mod support;
 #[path = "support/tfhe.rs"]
 mod tfhe;
 
-use ciphermill_arch::tfhe_engine::{TfheCost, TfheJob, TfheKey, TfheSize, cmux_cycles, cost};
+use ciphermill_arch::tfhe_engine::{TfheCost, TfheJob, TfheKey, cmux_cycles, cost};
 use ciphermill_cosim::Configuration;
 use ciphermill_cosim::axi_memory::AxiTiming;
 use ciphermill_cosim::record::{self, Cycles};
@@ -507,7 +507,7 @@ fn reset_and_clear_in_mid_job() {
         let source = &mut Source::seeded(9);
         let mut setting = Setting::new(configuration, source, 1, &AxiTiming::never_waits());
         // Before the test vector, at each place of a batch in it, in two CMuxes, and twice in the key switch.
-        let (n, size, key) = (setting.n as u64, size(configuration), model_key(SHAPE));
+        let (n, size, key) = (setting.n as u64, TfheEngine::size_of(configuration), model_key(SHAPE));
         let cmux = cmux_cycles(size, key) + 4096;
         let end = cost(size, key, &TfheJob::Bootstrap { big: false }).cycles - n / 2;
         for (i, cycles) in [20, 3000, 3001, cmux, 2 * cmux + 777, end, end + 1].into_iter().enumerate() {
@@ -578,13 +578,6 @@ fn measured(engine: &mut TfheEngine, descriptor: Descriptor, patience: u64) -> T
     TfheCost { cycles: counted, stalls, data: bytes[1], key: bytes[2][0] }
 }
 
-fn size(configuration: &Configuration) -> TfheSize {
-    TfheSize {
-        polynomial_size: 1 << configuration.parameter("LogN"),
-        circuits: configuration.parameter("Circuits") as u64,
-    }
-}
-
 #[test]
 fn bootstraps_have_the_cost_of_the_model() {
     each("tfhe_engine", |configuration| {
@@ -600,7 +593,7 @@ fn bootstraps_have_the_cost_of_the_model() {
             let key = engine.reserve_key(shape);
             let [input, output] = [(); 2].map(|()| engine.allocate_ciphertext());
             let (test_vector, program) = (engine.allocate_test_vector(), engine.allocate(4096));
-            let expect = |job| cost(size(configuration), model_key(shape), &job);
+            let expect = |job| cost(TfheEngine::size_of(configuration), model_key(shape), &job);
             let operands = [key.header, 0, 0, 0, 0, 0];
             let found = measured(&mut engine, Descriptor { operation: VERB_KEY, length: 0, operands }, 1000);
             assert_eq!(found, expect(TfheJob::Key), "{configuration}: {shape:?}: a key");
@@ -639,7 +632,7 @@ fn stalls_are_the_cycles_that_a_slow_memory_adds() {
         let patience = 4 * setting.patience();
         let job = setting.bootstrap_job(0);
         let found = measured(&mut setting.engine, job, patience);
-        let model = cost(size(configuration), model_key(SHAPE), &TfheJob::Bootstrap { big: false });
+        let model = cost(TfheEngine::size_of(configuration), model_key(SHAPE), &TfheJob::Bootstrap { big: false });
         let (added, stalls) = (found.cycles - model.cycles, found.stalls - model.stalls);
         println!("{configuration}: {added} cycles more, {stalls} stalls more");
         assert!(added > 10_000 && stalls.abs_diff(added) <= added / 50, "{configuration}: {added}, {stalls}");
@@ -661,7 +654,7 @@ fn programs_have_the_cost_of_the_model() {
                 engine.set_register(number, Some(object)).unwrap();
             }
             let add = instruction(5, 1, 2);
-            let alone = cost(size(configuration), model_key(shape), &TfheJob::Program(vec![0])).cycles;
+            let alone = cost(TfheEngine::size_of(configuration), model_key(shape), &TfheJob::Program(vec![0])).cycles;
             for instructions in [
                 vec![ret(1)],
                 vec![instruction(1, 1, 2), ret(1)],
@@ -683,7 +676,8 @@ fn programs_have_the_cost_of_the_model() {
                 };
                 let opcodes: Vec<u8> = instructions.iter().map(|instruction| instruction.opcode).collect();
                 let found = measured(&mut engine, job, 100_000);
-                let expected = cost(size(configuration), model_key(shape), &TfheJob::Program(opcodes.clone()));
+                let expected =
+                    cost(TfheEngine::size_of(configuration), model_key(shape), &TfheJob::Program(opcodes.clone()));
                 assert_eq!(found, expected, "{configuration}: n = {dimension}, {opcodes:?}");
                 // The paper's n. An instruction costs the difference from Return alone.
                 if dimension == 800 && instructions.len() == 2 {

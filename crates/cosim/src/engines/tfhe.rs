@@ -69,7 +69,8 @@ impl RtlTfhe {
     /// An engine on the first configuration for polynomials of N coefficients; `None` if none was built.
     #[must_use]
     pub fn of_size(polynomial_size: usize) -> Option<Self> {
-        let fits = |configuration: &&Configuration| 1usize << configuration.parameter("LogN") == polynomial_size;
+        let size = polynomial_size as u64;
+        let fits = |configuration: &&Configuration| Driver::size_of(configuration).polynomial_size == size;
         configurations("tfhe_engine").find(fits).map(Self::new)
     }
 
@@ -99,13 +100,13 @@ impl RtlTfhe {
 
     /// The engine's key of a parameter set, or why it has none.
     fn shape(&self, parameters: &ParameterSet) -> Result<TfheShape, TfheError> {
-        let n = 1usize << self.configuration.parameter("LogN");
-        TfheShape::of(parameters, &self.configuration.to_string(), &[n])
+        let n = Driver::size_of(self.configuration).polynomial_size;
+        TfheShape::of(parameters, &self.configuration.to_string(), &[n as usize])
     }
 
     fn memory(&self, shape: TfheShape) -> usize {
         Driver::memory_for(self.configuration, &[driver_shape(shape)], OBJECTS, VECTORS)
-            + PROGRAM_BYTES * Driver::batch_of(self.configuration)
+            + PROGRAM_BYTES * Driver::size_of(self.configuration).batch() as usize
     }
 
     /// An instance of the engine with the parts of a server key in its memory.
@@ -383,7 +384,7 @@ impl RtlServer {
 
     /// The cycles of a job by the cycle model.
     fn expected_cycles(&self, job: &TfheJob) -> u64 {
-        cost(self.model.size(self.driver.circuits() as u64), self.model.key(), job).cycles
+        cost(self.driver.size(), self.model.key(), job).cycles
     }
 
     /// After a failure of the engine: a reset, and the key again, which is still in memory.

@@ -44,14 +44,6 @@ const BEAT_WORDS: usize = 8;
 /// Values of 64 bits in a word.
 const WORD_VALUES: usize = 8;
 
-/// The size of a configuration.
-fn size(configuration: &Configuration) -> TfheSize {
-    TfheSize {
-        polynomial_size: 1 << configuration.parameter("LogN"),
-        circuits: configuration.parameter("Circuits") as u64,
-    }
-}
-
 /// Digits of a decomposition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gadget {
@@ -167,7 +159,7 @@ impl TfheEngine {
         timing: &AxiTiming,
         seed: u32,
     ) -> Result<Self, HostError> {
-        let size = size(configuration);
+        let size = Self::size_of(configuration);
         let memory = AxiMemory::new(MEMORY, memory);
         let readers = [("key_", size.key_ports() as u32)];
         let mut host = EngineHost::new(configuration, &["ring_", "data_"], &readers, memory, timing, seed);
@@ -181,10 +173,10 @@ impl TfheEngine {
         self.size.polynomial_size as usize
     }
 
-    /// The number of transform circuits.
+    /// N and the number of transform circuits.
     #[must_use]
-    pub fn circuits(&self) -> usize {
-        self.size.circuits as usize
+    pub fn size(&self) -> TfheSize {
+        self.size
     }
 
     /// The ciphertexts on which a job computes.
@@ -201,16 +193,19 @@ impl TfheEngine {
         self.host.start(MEMORY, RING_SIZE)
     }
 
-    /// The ciphertexts on which a job of a configuration computes.
+    /// The size of a configuration's instances.
     #[must_use]
-    pub fn batch_of(configuration: &Configuration) -> usize {
-        size(configuration).batch() as usize
+    pub fn size_of(configuration: &Configuration) -> TfheSize {
+        TfheSize {
+            polynomial_size: 1 << configuration.parameter("LogN"),
+            circuits: configuration.parameter("Circuits") as u64,
+        }
     }
 
     /// Bytes of memory for these keys and these numbers of big ciphertexts and test vectors, the ring and the borders between them included.
     #[must_use]
     pub fn memory_for(configuration: &Configuration, keys: &[KeyShape], samples: usize, vectors: usize) -> usize {
-        let size = size(configuration);
+        let size = Self::size_of(configuration);
         let [n, batch, ports] = [size.polynomial_size, size.batch(), size.key_ports()].map(|number| number as usize);
         let pages = |bytes: usize| bytes.next_multiple_of(PAGE as usize);
         let key = |key: &KeyShape| {
