@@ -639,9 +639,31 @@ fn stalls_are_the_cycles_that_a_slow_memory_adds() {
     });
 }
 
+/// The result of a program without bootstraps.
+fn interpreted(program: &[Instruction], registers: &[Vec<u32>]) -> Vec<u32> {
+    let mut registers = registers.to_vec();
+    let mut stack = Vec::new();
+    for step in program {
+        let (first, second) = (usize::from(step.first), usize::from(step.second));
+        let with = |operation: fn(u32, u32) -> u32| combined(&registers[first], &registers[second], operation);
+        match step.opcode {
+            0 => return registers.swap_remove(first),
+            1 => registers[first] = registers[second].clone(),
+            2 => stack.push(registers[first].clone()),
+            3 => registers[first] = stack.pop().unwrap(),
+            5 => registers[first] = with(u32::wrapping_add),
+            6 => registers[first] = with(u32::wrapping_sub),
+            7 => registers[first].iter_mut().for_each(|x| *x = x.wrapping_mul(step.integer as u32)),
+            other => panic!("opcode {other}"),
+        }
+    }
+    panic!("no Return")
+}
+
 #[test]
-fn programs_have_the_cost_of_the_model() {
+fn programs_of_every_length_have_their_values_and_the_cost_of_the_model() {
     each("tfhe_engine", |configuration| {
+        let source = &mut Source::seeded(12);
         let mut engine = TfheEngine::new(configuration, 1 << 17, &AxiTiming::never_waits(), 1).unwrap();
         let places: Vec<u64> = (0..4).map(|_| engine.allocate_stack(1)).collect();
         let (stack, program) = (engine.allocate_stack(2), engine.allocate(4096));
@@ -653,6 +675,10 @@ fn programs_have_the_cost_of_the_model() {
                 let object = Object { address: places[usize::from(number)], slot: 1, test_vector: false };
                 engine.set_register(number, Some(object)).unwrap();
             }
+            // Of each place of a batch, the values of all registers.
+            let batch: Vec<Vec<Vec<u32>>> = (0..engine.batch())
+                .map(|_| (0..4).map(|_| (0..=dimension).map(|_| source.any() as u32).collect()).collect())
+                .collect();
             let add = instruction(5, 1, 2);
             let alone = cost(TfheEngine::size_of(configuration), model_key(shape), &TfheJob::Program(vec![0])).cycles;
             for instructions in [
@@ -668,6 +694,11 @@ fn programs_have_the_cost_of_the_model() {
                 [vec![add; 8], vec![ret(1)]].concat(),
                 [vec![add; 17], vec![ret(1)]].concat(),
             ] {
+                for (place, values) in batch.iter().enumerate() {
+                    for (&address, value) in places.iter().zip(values) {
+                        engine.put_small_at(address, place, value);
+                    }
+                }
                 engine.put_program(program, &instructions);
                 let job = Descriptor {
                     operation: VERB_RUN,
@@ -679,6 +710,14 @@ fn programs_have_the_cost_of_the_model() {
                 let expected =
                     cost(TfheEngine::size_of(configuration), model_key(shape), &TfheJob::Program(opcodes.clone()));
                 assert_eq!(found, expected, "{configuration}: n = {dimension}, {opcodes:?}");
+                for (place, values) in batch.iter().enumerate() {
+                    let result = engine.small_at(places[0], place, dimension);
+                    assert_eq!(
+                        result,
+                        interpreted(&instructions, values),
+                        "{configuration}: n = {dimension}, {opcodes:?}"
+                    );
+                }
                 // The paper's n. An instruction costs the difference from Return alone.
                 if dimension == 800 && instructions.len() == 2 {
                     let each = (found.cycles - alone) / engine.batch() as u64;
