@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::host_support::*;
 use ciphermill_bigint::{
@@ -403,6 +404,60 @@ impl PreparedModulus for FailingModulus {
         };
         jobs.iter().map(run).collect()
     }
+}
+
+/// Takes longer for each product than the time of a request.
+#[derive(Debug)]
+struct Slow(CpuEngine);
+
+const TIME: Duration = Duration::from_secs(2);
+
+struct SlowModulus(Arc<dyn PreparedModulus>);
+
+impl ModExpEngine for Slow {
+    fn info(&self) -> EngineInfo {
+        EngineInfo::new("slow", EngineKind::Simulated)
+    }
+
+    fn prepare(&self, modulus: EngineModulus<'_>) -> Result<Arc<dyn PreparedModulus>, EngineError> {
+        Ok(Arc::new(SlowModulus(self.0.prepare(modulus)?)))
+    }
+}
+
+impl PreparedModulus for SlowModulus {
+    fn limbs(&self) -> usize {
+        self.0.limbs()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.0.memory_bytes()
+    }
+
+    fn run(&self, jobs: &[Job<'_>]) -> Result<Vec<Output>, EngineError> {
+        std::thread::sleep(TIME + Duration::from_millis(1));
+        self.0.run(jobs)
+    }
+}
+
+#[test]
+fn what_has_not_begun_in_time_is_refused() {
+    let config = |time| HostConfig { time, ..config() };
+    let modulus = Instruction::SetModulus { slot: Slot(0), modulus: batch(&[key().modulus()]) };
+    let multiply = || Instruction::ModMul { slot: Slot(0), left: small(&[2]), right: small(&[3]) };
+    let mut host = Host::new(trusted(Slow(CpuEngine::current())), config(TIME)).unwrap();
+    for set in [Some(modulus), None] {
+        // Each request has the whole time, and what was set in time stays.
+        let first = usize::from(set.is_some());
+        let outcomes = over_the_wire(&mut host, set.into_iter().chain([multiply(), multiply()]).collect());
+        assert_eq!(numbers(&integers(&outcomes[first])), [6u32.into()]);
+        refused(&outcomes[first + 1], Status::Late, "the time of a request, 2s, is over");
+    }
+    assert_eq!((host.metrics().of(Operation::ModMul).done, host.metrics().of(Operation::ModMul).refused), (2, 2));
+
+    // A key that comes late is not in its slot.
+    let mut host = Host::new(trusted(CpuEngine::current()), config(Duration::ZERO)).unwrap();
+    refused(&one(&mut host, set_key(0)), Status::Late, "the time of a request, 0ns, is over");
+    assert_eq!(host.metrics().constants_computed, 0);
 }
 
 #[test]
