@@ -82,14 +82,20 @@ fn stream(
     let (mut taken, mut results) = (Vec::new(), Vec::new());
     let (mut came, mut spectrum): (Vec<Vec<u64>>, Vec<Vec<u64>>) = (Vec::new(), Vec::new());
     let (mut first, mut products) = (0, 0);
-    let patience = unit.cycles() + 200_000 + 60_000 * frames.len() as u64;
+    let start = unit.cycles();
+    let mut rooms = Vec::new();
+    let patience = start + 200_000 + 60_000 * frames.len() as u64;
     while results.len() < frames.len() {
         let cycle = unit.cycles();
         assert!(cycle < patience, "{} of {} frames came out", results.len(), frames.len());
         let beat = if offer() { waiting.front().map(|(beat, inverse)| (beat.as_slice(), *inverse)) } else { None };
+        rooms.push(room());
         // Only the factors of the beat that takes them may count.
-        let step =
-            unit.step(Given { beat, room: room(), factors: factors.front().map_or(&[MODULUS - 1; LANES], |f| f) });
+        let step = unit.step(Given {
+            beat,
+            room: rooms[rooms.len() - 1],
+            factors: factors.front().map_or(&[MODULUS - 1; LANES], |f| f),
+        });
         products += step.products;
         if step.taken {
             waiting.pop_front();
@@ -102,6 +108,7 @@ fn stream(
         if let Some(beat) = step.came {
             if came.is_empty() {
                 first = cycle;
+                assert!(rooms[(cycle - PIPE - start) as usize], "frame {} left without room", results.len());
             }
             came.push(beat);
             if came.len() == rows {
