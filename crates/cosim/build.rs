@@ -12,6 +12,8 @@ mod objects;
 mod ports;
 #[path = "build/shim.rs"]
 mod shim;
+#[path = "build/sources.rs"]
+mod sources;
 #[path = "build/tables.rs"]
 mod tables;
 #[path = "build/units.rs"]
@@ -60,11 +62,13 @@ fn build() -> Result<(), String> {
     println!("cargo::rerun-if-changed={}", tool.program().display());
     let store = store(&out);
     std::fs::create_dir_all(&store).map_err(|error| format!("{}: {error}", store.display()))?;
+    let sources = sources::Sources::read(tool.folders())?;
     let mut models = Vec::new();
     let mut registry = String::new();
     let mut externs = String::new();
     let mut entries = String::new();
-    for unit in units {
+    for unit in &units {
+        let counted_elsewhere = sources.counted_elsewhere(unit, &units);
         for configuration in
             unit.configuration.iter().filter(|configuration| selection.takes(&unit.name, configuration))
         {
@@ -83,7 +87,15 @@ fn build() -> Result<(), String> {
                     files.push((table.parameter, path));
                 }
             }
-            tool.translate(top, &name, &configuration.parameters, &files, unit.wide, &folder)?;
+            let module = verilator::Module {
+                top,
+                name: &name,
+                parameters: &configuration.parameters,
+                files: &files,
+                wide: unit.wide,
+                counted_elsewhere: &counted_elsewhere,
+            };
+            tool.translate(&module, &folder)?;
             let ports = ports::read(&folder.join(format!("V{name}.h")))?;
             let shim = folder.join("shim.cpp");
             write(&shim, &shim::cpp(&name, &ports))?;

