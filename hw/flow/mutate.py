@@ -29,8 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MODELS = BUILD / "build"
 REPORT = ROOT / "hw/reports/mutations.json"
 SECONDS = 1800
-# Units whose tests simulate so many cycles that the C++ compiler's work pays.
-OPTIMISED = ("tfhe_engine", "paillier_engine")
+# Units whose tests simulate so many cycles that optimised models pay.
+OPTIMISED = ("paillier_engine", "tfhe_engine", "tfhe_vector")
 # The tests of a unit are in the file of its name, or in this one.
 ARITHMETIC = "arithmetic"
 # A fault may leave a signal without a use: what the lint says must not be what stops it.
@@ -46,6 +46,7 @@ class Mutation:
     fault: str
     why: str
     configuration: str | None = None
+    tests: tuple[str, ...] = ()
     proof: str | None = None
     bench: str | None = None
     equivalent: str | None = None
@@ -55,7 +56,9 @@ class Mutation:
         """Who must catch it."""
         if self.proof:
             return f"proof {self.proof}"
-        return f"bench {self.bench}" if self.bench else f"tests of {self.configuration}"
+        if self.bench:
+            return f"bench {self.bench}"
+        return f"tests of {self.configuration}" + (f" ({', '.join(self.tests)})" if self.tests else "")
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -74,7 +77,8 @@ class Outcome:
 
 def mutations(hw: Path) -> list[Mutation]:
     """All faults of a hardware folder."""
-    listed = [Mutation(**entry) for entry in tomllib.loads((hw / "mutations.toml").read_text())["mutation"]]
+    entries = tomllib.loads((hw / "mutations.toml").read_text())["mutation"]
+    listed = [Mutation(**{**entry, "tests": tuple(entry.get("tests", ()))}) for entry in entries]
     for mutation in listed:
         if sum(one is not None for one in (mutation.configuration, mutation.proof, mutation.bench)) != 1:
             raise ValueError(f"{mutation.file}: `{mutation.fault}` must name one configuration, proof or bench")
@@ -120,8 +124,8 @@ def test_names(file: str, unit: str) -> list[str]:
     return [name for name, tested in found if tested == unit]
 
 
-def ask_tests(configuration: str, hw: Path, work: Path) -> Outcome:
-    """Builds the configuration from the copy and runs its tests."""
+def ask_tests(configuration: str, chosen: tuple[str, ...], hw: Path, work: Path) -> Outcome:
+    """Builds the configuration from the copy and runs its tests, or the chosen ones."""
     file = test_file(configuration)
     unit = configuration.split("/")[0]
     command = ["cargo", "test", "--locked", "--quiet", "-p", "ciphermill-cosim", "--test", file]
@@ -143,7 +147,7 @@ def ask_tests(configuration: str, hw: Path, work: Path) -> Outcome:
             return Outcome(False, False, "it does not build in time")
         if built != 0:
             return Outcome(False, False, f"it does not build: {log.read_text()[-300:]}")
-        names = test_names(file, unit)
+        names = list(chosen) or test_names(file, unit)
         tests = [*command, "--", "--exact", *names] if names else command
         try:
             done = process.run(tests, SECONDS, output, environment, ROOT)
@@ -205,7 +209,7 @@ def ask(mutation: Mutation, hw: Path, work: Path) -> Outcome:
     if mutation.bench:
         return ask_bench(mutation.bench, hw, work)
     assert mutation.configuration is not None
-    return ask_tests(mutation.configuration, hw, work)
+    return ask_tests(mutation.configuration, mutation.tests, hw, work)
 
 
 def digest(file: str) -> str:
