@@ -198,9 +198,7 @@ def run(work: Path) -> None:
     environment = {
         **os.environ,
         "CIPHERMILL_HW": ",".join(
-            name
-            for name in names
-            if not name.startswith(LARGE) or name in TRANSFORMS | LONG | ENGINES
+            name for name in names if not name.startswith(LARGE) or name in TRANSFORMS | LONG | ENGINES
         ),
         "CIPHERMILL_HW_OPT": "1",
         "CIPHERMILL_HW_COVERAGE": "1",
