@@ -66,17 +66,21 @@ class Point:
     what: str
 
 
-def points(text: str) -> Iterable[tuple[Point, int]]:
-    """The points of one of Verilator's files, with their counts. Fields are between bytes 1 and 2: name, 2, value."""
-    for entry in text.splitlines():
-        if not entry.startswith("C '"):
-            continue
-        body, count = entry[3:].rsplit("' ", 1)
+def points(texts: Iterable[str]) -> Iterable[tuple[Point, int]]:
+    """The points of Verilator's files, with their counts. Fields are between bytes 1 and 2: name, 2, value."""
+    # Files of one model have the same points. To read the fields of each point once takes a fraction of the time.
+    counts: dict[str, int] = defaultdict(int)
+    for text in texts:
+        for entry in text.split("\n"):
+            if entry.startswith("C '"):
+                body, count = entry[3:].rsplit("' ", 1)
+                counts[body] += int(count)
+    for body, count in counts.items():
         fields = dict(field.split("\x02", 1) for field in body.split("\x01") if "\x02" in field)
         kind = fields.get("page", "").split("/")[0].removeprefix("v_")
         kind = "toggle" if kind == "toggle" else "line"
         file = "/".join(Path(fields["f"]).parts[-2:])
-        yield Point(file, int(fields["l"]), kind, fields.get("o", "")), int(count)
+        yield Point(file, int(fields["l"]), kind, fields.get("o", "")), count
 
 
 def bit_of(what: str) -> tuple[str, int | None]:
@@ -226,9 +230,8 @@ def main() -> int:
     if not options.count:
         run(options.work)
     covered: dict[Point, int] = defaultdict(int)
-    for path in sorted((options.work / "records").glob("*.cov")):
-        for point, hits in points(path.read_text()):
-            covered[point] += hits
+    for point, hits in points(path.read_text() for path in sorted((options.work / "records").glob("*.cov"))):
+        covered[point] += hits
     if not covered:
         raise SystemExit(f"{options.work / 'records'} has no counts")
     listed = tomllib.loads((ROOT / "hw/lint/coverage-exclusions.toml").read_text()).get("exclusion", [])
@@ -245,7 +248,9 @@ def main() -> int:
         low.extend(f"{unit}: {kind} {percent(at)} %" for kind, at in kinds.items() if below(at))
     for text in in_ranges(missing) if options.list else []:
         print(f"    {text}")
-    absent = {path.name for path in (ROOT / "hw/rtl").iterdir() if path.is_dir()} - set(units)
+    # A folder of packages alone has nothing to count.
+    modules = (path for path in (ROOT / "hw/rtl").glob("*/*.sv") if not path.stem.endswith("_pkg"))
+    absent = {path.parent.name for path in modules} - set(units)
     low.extend(f"{unit}: no points at all" for unit in sorted(absent))
     for problem in wrong + low:
         print(f"wrong: {problem}", file=sys.stderr)

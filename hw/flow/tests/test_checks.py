@@ -62,14 +62,14 @@ class Coverage(unittest.TestCase):
             + "\n"
             + entry("x[0]:0->1", "toggle", 3, "TOP.b")
         )
-        points = list(coverage.points(text))
+        points = list(coverage.points([text]))
         self.assertEqual([count for _, count in points], [2, 3])
         self.assertEqual(points[0][0], points[1][0])
         self.assertEqual(points[0][0], coverage.Point("unit/unit.sv", 7, "toggle", "x[0]:0->1"))
 
     def test_lines_and_branches_are_lines(self) -> None:
         """Both are code that ran or did not."""
-        kinds = [point.kind for kind in ("line", "branch") for point, _ in coverage.points(entry("block", kind, 1))]
+        kinds = [point.kind for kind in ("line", "branch") for point, _ in coverage.points([entry("block", kind, 1)])]
         self.assertEqual(kinds, ["line", "line"])
 
     def test_percentages_leave_out_what_is_excluded(self) -> None:
