@@ -75,12 +75,12 @@ def points(texts: Iterable[str]) -> Iterable[tuple[Point, int]]:
             if entry.startswith("C '"):
                 body, count = entry[3:].rsplit("' ", 1)
                 counts[body] += int(count)
-    for body, count in counts.items():
+    for body, hits in counts.items():
         fields = dict(field.split("\x02", 1) for field in body.split("\x01") if "\x02" in field)
         kind = fields.get("page", "").split("/")[0].removeprefix("v_")
         kind = "toggle" if kind == "toggle" else "line"
         file = "/".join(Path(fields["f"]).parts[-2:])
-        yield Point(file, int(fields["l"]), kind, fields.get("o", "")), count
+        yield Point(file, int(fields["l"]), kind, fields.get("o", "")), hits
 
 
 def bit_of(what: str) -> tuple[str, int | None]:
