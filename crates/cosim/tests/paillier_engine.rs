@@ -197,6 +197,15 @@ fn wrong_jobs_are_refused_by_name() {
         unaligned.operands[1] += 4;
         let mut far = good;
         far.operands[2] |= 1 << 40;
+        // Numbers that begin below the last address and end beyond it.
+        let word_bytes = configuration.parameter("DataWidth") as u64 / 8;
+        let across = |operation: u32, length: u32, operand: usize| {
+            let mut job = Descriptor { operation, length, ..good };
+            job.operands[operand] = (1 << 40) - word_bytes;
+            job.to_bytes()
+        };
+        let mut key_across = engine.put_key(&key, bits / 2);
+        key_across.operands[0] = (1 << 40) - 5 * u64::from(bits) / 8;
         let mut long = good;
         (long.operation, long.length) = (VERB_POWER, bits + 1);
         let mut empty = good;
@@ -219,6 +228,11 @@ fn wrong_jobs_are_refused_by_name() {
             (Descriptor { operation: VERB_KEY, length: 64, ..good }.to_bytes(), job::STATUS_CODE_MALFORMED),
             (unaligned.to_bytes(), job::STATUS_CODE_WRONG_ADDRESS),
             (far.to_bytes(), job::STATUS_CODE_WRONG_ADDRESS),
+            (across(good.operation, 0, 0), job::STATUS_CODE_WRONG_ADDRESS),
+            (across(good.operation, 0, 1), job::STATUS_CODE_WRONG_ADDRESS),
+            (across(good.operation, 0, 2), job::STATUS_CODE_WRONG_ADDRESS),
+            (across(VERB_POWER, bits, 1), job::STATUS_CODE_WRONG_ADDRESS),
+            (key_across.to_bytes(), job::STATUS_CODE_WRONG_ADDRESS),
             (long.to_bytes(), job::STATUS_CODE_WRONG_LENGTH),
             (empty.to_bytes(), job::STATUS_CODE_WRONG_LENGTH),
             (large.to_bytes(), job::STATUS_CODE_LARGE_OPERAND),

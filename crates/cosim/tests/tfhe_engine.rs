@@ -379,6 +379,8 @@ fn what_is_wrong_has_a_status_and_the_next_job_runs() {
         let (push, pop, bootstrap, add) = (2, 3, 4, 5);
         for (program, status) in [
             (vec![instruction(8, 1, 0), ret(1)], job::STATUS_CODE_WRONG_INSTRUCTION),
+            (vec![instruction(0x10, 1, 0), ret(1)], job::STATUS_CODE_WRONG_INSTRUCTION),
+            (vec![instruction(0xff, 1, 0), ret(1)], job::STATUS_CODE_WRONG_INSTRUCTION),
             (vec![instruction(0, 1, 1)], job::STATUS_CODE_WRONG_INSTRUCTION),
             (vec![Instruction { integer: 1, ..ret(1) }], job::STATUS_CODE_WRONG_INSTRUCTION),
             (vec![ret(200)], job::STATUS_CODE_WRONG_REGISTER),
@@ -395,6 +397,11 @@ fn what_is_wrong_has_a_status_and_the_next_job_runs() {
             assert_eq!(setting.run(&program), Err(JobStatus(status)), "{configuration}: {program:?}");
             assert_eq!(setting.run(&[ret(1)]).unwrap().0, value, "{configuration}: after {program:?}");
         }
+        // A byte of an instruction that must be 0.
+        let reserved = setting.program_job(&[ret(1)]);
+        setting.engine.host.memory.bytes_mut(reserved.operands[0], 8)[3] = 1;
+        let found = setting.engine.run_job(reserved, setting.patience()).unwrap();
+        assert_eq!(found, Err(JobStatus(job::STATUS_CODE_WRONG_INSTRUCTION)), "{configuration}");
         let right = setting.program_job(&[ret(1)]);
         let set = |index: usize, address: u64| {
             let mut job = right;
@@ -414,6 +421,18 @@ fn what_is_wrong_has_a_status_and_the_next_job_runs() {
             (set(0, right.operands[0] + 8), job::STATUS_CODE_WRONG_ADDRESS),
             (set(1, 1 << 40), job::STATUS_CODE_WRONG_ADDRESS),
             (set(0, top), job::STATUS_CODE_READ_FAILED),
+            (
+                Descriptor { operands: [header, header, header, 1, 0, 0], ..setting.bootstrap_job(0) },
+                job::STATUS_CODE_MALFORMED,
+            ),
+            // The result begins at the last address and ends beyond it.
+            (
+                Descriptor {
+                    operands: [setting.places[0], setting.test_vector, top, 0, 0, 0],
+                    ..setting.bootstrap_job(BIG)
+                },
+                job::STATUS_CODE_WRONG_ADDRESS,
+            ),
             (setting.bootstrap_job(4), job::STATUS_CODE_WRONG_LENGTH),
             (setting.bootstrap_job(3), job::STATUS_CODE_NO_KEY),
             (Descriptor { operands: [top, header, header, 0, 0, 0], ..setting.bootstrap_job(BIG) }, {
@@ -423,6 +442,9 @@ fn what_is_wrong_has_a_status_and_the_next_job_runs() {
                 job::STATUS_CODE_WRONG_LENGTH
             }),
             (Descriptor { operation: VERB_KEY, length: 3, operands: [header, 64, 0, 0, 0, 0] }, {
+                job::STATUS_CODE_MALFORMED
+            }),
+            (Descriptor { operation: VERB_KEY, length: 3, operands: [header, 0, 64, 0, 0, 0] }, {
                 job::STATUS_CODE_MALFORMED
             }),
             (Descriptor { operation: VERB_KEY, length: 3, operands: [right.operands[0], 0, 0, 0, 0, 0] }, {
@@ -463,6 +485,14 @@ fn what_is_wrong_has_a_status_and_the_next_job_runs() {
             setting.engine.load_key(0, &key).unwrap().unwrap();
         }
         assert_eq!(setting.run(&[ret(1)]).unwrap().0, setting.engine.small(setting.places[1], SHAPE.dimension));
+        // A wrong job among others in the ring.
+        let (first, wrong) = (setting.program_job(&[ret(1)]), Descriptor { operation: 0, ..right });
+        let jobs = [first, wrong, first].map(|job| job.to_bytes());
+        let indices = setting.engine.host.push(&jobs).unwrap();
+        setting.engine.host.wait(setting.patience()).unwrap();
+        let statuses: Vec<u32> = indices.iter().map(|&index| setting.engine.host.status(index)).collect();
+        let done = job::STATUS_CODE_DONE;
+        assert_eq!(statuses, [done, job::STATUS_CODE_UNSUPPORTED, done], "{configuration}");
     });
 }
 

@@ -190,12 +190,17 @@ module paillier_engine
     end
   end
 
-  // The first reason to refuse a job before its numbers are read.
-  function automatic logic wrong_address(logic [63:0] address);
-    return address[LogBytes-1:0] != '0 || (address >> AddrWidth) != '0;
+  // The first reason to refuse a job before its numbers are read. All words of a number must have addresses.
+  function automatic logic wrong_address(logic [63:0] address, logic [RunWidth-1:0] words);
+    logic [64-LogBytes:0] last;
+    last = (65 - LogBytes)'(address[63:LogBytes]) + (65 - LogBytes)'(words) - 1'b1;
+    return address[LogBytes-1:0] != '0 || (last >> (AddrWidth - LogBytes)) != '0;
   endfunction
-  logic       is_key, is_encrypt, is_power, is_multiply;
-  status_t look;
+  logic                is_key, is_encrypt, is_power, is_multiply;
+  logic [RunWidth-1:0] first_words, second_words;
+  status_t             look;
+  assign first_words  = is_key ? RunWidth'(Numbers * Words) : RunWidth'(Words);
+  assign second_words = is_power ? RunWidth'((length_q + 32'(DataWidth - 1)) >> LogData) : RunWidth'(Words);
   assign is_key      = verb_q == VerbKey;
   assign is_encrypt  = verb_q == VerbEncrypt;
   assign is_power    = verb_q == VerbPower;
@@ -206,7 +211,8 @@ module paillier_engine
     else if (reserved_q || (is_key && (b_q != '0 || c_q != '0))) look = Malformed;
     else if (is_key ? length_q < 32'(LeastKey) || length_q > 32'(Bits / 2)
              : is_power ? length_q == '0 || length_q > 32'(Bits) : length_q != '0) look = WrongLength;
-    else if (wrong_address(a_q) || wrong_address(b_q) || wrong_address(c_q)) look = WrongAddress;
+    else if (wrong_address(a_q, first_words)) look = WrongAddress;
+    else if (!is_key && (wrong_address(b_q, second_words) || wrong_address(c_q, RunWidth'(Words)))) look = WrongAddress;
     else if (!is_key && !key_valid_q) look = NoKey;
   end
 
@@ -224,11 +230,7 @@ module paillier_engine
   logic [DataWidth-1:0] word;
   logic [RunWidth-1:0]  run_words;
   assign run = loader_q == LdFirstRun || loader_q == LdSecondRun;
-  always_comb begin
-    run_words = RunWidth'(Words);
-    if (is_key) run_words = RunWidth'(Numbers * Words);
-    if (is_power && loader_q == LdSecondRun) run_words = RunWidth'((length_q + 32'(DataWidth - 1)) >> LogData);
-  end
+  assign run_words = loader_q == LdFirstRun ? first_words : second_words;
   prim_axi_read #(
     .AddrWidth(AddrWidth), .DataWidth(DataWidth), .RunWidth(RunWidth), .Burst(Burst), .Outstanding(32),
     .Buffer(2 * Burst)
