@@ -14,7 +14,7 @@
 // bit set in bytes 0..7 and 12..15 gets MALFORMED, one that cannot be read FETCH_FAILED; the engine does not see them.
 //
 // CONTROL.CLEAR drops all jobs. `clear_o` is high for one cycle; the engine then drops its jobs and its status, holds
-// `clearing_i` from the next cycle on until its numbers are overwritten, and takes no job meanwhile.
+// `clearing_i` from the next cycle on until it has dropped them, and takes no job meanwhile.
 //
 // Accesses to byte addresses from 0x100 on go to the engine. No output depends on an input of the same cycle.
 module engine_ring
@@ -87,7 +87,7 @@ module engine_ring
   output logic                 done_ready_o,  // Its status is taken.
   input  logic [TagWidth-1:0]  done_tag_i,  // Its tag.
   input  status_t              done_status_i,  // Its status, as hw/rdl/engine_job.rdl encodes it.
-  output logic                 clear_o,  // High for one cycle: drop all jobs, overwrite all numbers.
+  output logic                 clear_o,  // High for one cycle: drop all jobs and keys.
   input  logic                 clearing_i,  // The engine is still doing so.
   input  logic                 stalled_i,  // The engine waits for memory in this cycle.
 

@@ -268,13 +268,19 @@ impl EngineHost {
 
     /// Gives clock edges until all these ports are 1, and one more.
     fn until(&mut self, ports: &[Port]) -> Result<(), HostError> {
+        self.before(ports)?;
+        self.clock();
+        Ok(())
+    }
+
+    /// Gives clock edges until all ports are high.
+    fn before(&mut self, ports: &[Port]) -> Result<(), HostError> {
         const PATIENCE: u64 = 64;
         for _ in 0..PATIENCE {
-            let ready = ports.iter().all(|&port| self.model.get(port) == 1);
-            self.clock();
-            if ready {
+            if ports.iter().all(|&port| self.model.get(port) == 1) {
                 return Ok(());
             }
+            self.clock();
         }
         Err(HostError::Stuck { cycles: PATIENCE })
     }
@@ -290,9 +296,7 @@ impl EngineHost {
         self.model.set(self.registers.ar_valid, 0);
         self.model.set(self.registers.r_ready, 1);
         // The data stays until the edge that takes it.
-        while self.model.get(self.registers.r_valid) == 0 {
-            self.clock();
-        }
+        self.before(&[self.registers.r_valid])?;
         let (data, response) = (self.model.get(self.registers.r_data), self.model.get(self.registers.r_resp));
         self.clock();
         self.model.set(self.registers.r_ready, 0);
@@ -315,9 +319,7 @@ impl EngineHost {
         self.model.set(self.registers.aw_valid, 0);
         self.model.set(self.registers.w_valid, 0);
         self.model.set(self.registers.b_ready, 1);
-        while self.model.get(self.registers.b_valid) == 0 {
-            self.clock();
-        }
+        self.before(&[self.registers.b_valid])?;
         let response = self.model.get(self.registers.b_resp);
         self.clock();
         self.model.set(self.registers.b_ready, 0);
@@ -395,7 +397,7 @@ impl EngineHost {
         self.read(registers::CYCLES)
     }
 
-    /// Drops all jobs and overwrites all numbers in the engine; the ring must be set again.
+    /// Drops all jobs and keys; the ring must be set again. The Paillier engine overwrites its numbers.
     ///
     /// # Errors
     /// If the engine does not finish.

@@ -20,7 +20,7 @@ pub const PARAMETERS_VALUE: u32 = 0xffffffff;
 pub const CONTROL: u32 = 0xc;
 /// Jobs are fetched while this is set; without it, the jobs in progress finish.
 pub const CONTROL_RUN: u32 = 0x1;
-/// Drop all jobs, overwrite all numbers with zeros, set HEAD, TAIL, RUN, ERROR and the counters to 0; dropped jobs get no status.
+/// Drop all jobs and keys, set HEAD, TAIL, RUN, ERROR and the counters to 0; dropped jobs get no status; the Paillier engine overwrites its numbers.
 pub const CONTROL_CLEAR: u32 = 0x2;
 
 /// State: byte offset.
