@@ -45,7 +45,7 @@ LONG = {
     "mod_exp/b256_window4",
     "mod_exp/b256_ladder",
 }
-# The engines and their largest part, at the least size. Of other units they count nothing.
+# The engines and their largest part, at the least size. They do not count the files of other units.
 ENGINES = {
     "tfhe_cmux/n4096_c2",
     "tfhe_engine/n4096_c2",

@@ -82,6 +82,8 @@ def mutations(hw: Path) -> list[Mutation]:
     for mutation in listed:
         if sum(one is not None for one in (mutation.configuration, mutation.proof, mutation.bench)) != 1:
             raise ValueError(f"{mutation.file}: `{mutation.fault}` must name one configuration, proof or bench")
+        if mutation.tests and not mutation.configuration:
+            raise ValueError(f"{mutation.file}: `{mutation.fault}` names tests of no configuration")
     return listed
 
 

@@ -1,4 +1,4 @@
-//! Which files of `hw/rtl` a unit is made of.
+//! Source files of the units.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -15,7 +15,7 @@ pub(crate) struct Verilator {
     pub(crate) trace: bool,
 }
 
-/// What is translated.
+/// A module, and the options of its translation.
 pub(crate) struct Module<'a> {
     pub(crate) top: &'a str,
     /// The name of the model.
@@ -95,7 +95,7 @@ impl Verilator {
         if self.coverage {
             // A loop whose layers feed one another is split into its layers, unless each of them is counted.
             command.args(["--coverage-line", "--coverage-toggle", "-Wno-UNOPTFLAT"]);
-            // To be counted is the side effect of a function.
+            // Counters give functions side effects, about which Verilator would warn.
             command.arg("-Wno-SIDEEFFECT");
             // Long numbers and rows of a transform are the data of these units: 256 bits, as is usual, would leave them out.
             command.args(["--coverage-max-width", "8192"]);

@@ -440,7 +440,7 @@ impl PreparedModulus for SlowModulus {
 }
 
 #[test]
-fn what_has_not_begun_in_time_is_refused() {
+fn late_instructions_are_refused() {
     let config = |time| HostConfig { time, ..config() };
     let modulus = Instruction::SetModulus { slot: Slot(0), modulus: batch(&[key().modulus()]) };
     let multiply = || Instruction::ModMul { slot: Slot(0), left: small(&[2]), right: small(&[3]) };

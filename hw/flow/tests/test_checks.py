@@ -64,6 +64,7 @@ class Coverage(unittest.TestCase):
         )
         points = list(coverage.points([text]))
         self.assertEqual([count for _, count in points], [2, 3])
+        self.assertEqual([count for _, count in coverage.points([text, text])], [4, 6])
         self.assertEqual(points[0][0], points[1][0])
         self.assertEqual(points[0][0], coverage.Point("unit/unit.sv", 7, "toggle", "x[0]:0->1"))
 
@@ -162,7 +163,11 @@ class Mutate(unittest.TestCase):
             elif mutation.bench:
                 self.assertIn(mutation.bench, benches)
             else:
+                assert mutation.configuration is not None
                 self.assertIn(mutation.configuration, configurations)
+                tests = HW.parent / f"crates/cosim/tests/{mutate.test_file(mutation.configuration)}.rs"
+                for name in mutation.tests:
+                    self.assertIn(f"fn {name}()", tests.read_text())
 
     def test_a_fault_keeps_the_indentation(self) -> None:
         """And every other line."""
