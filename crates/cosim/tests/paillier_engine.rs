@@ -177,11 +177,16 @@ fn wrong_jobs_are_refused_by_name() {
         let key = engine.key(&modulus, &n);
         let mut even = key.clone();
         even[0] -= 1u32;
-        let mut large = key.clone();
-        large[2] = modulus.clone();
+        let [large_1, large_2, large_3] = [1, 2, 3].map(|number| {
+            let mut large = key.clone();
+            large[number] = modulus.clone();
+            large
+        });
         for (key, length, status) in [
             (&even, bits / 2, job::STATUS_CODE_EVEN_MODULUS),
-            (&large, bits / 2, job::STATUS_CODE_LARGE_OPERAND),
+            (&large_1, bits / 2, job::STATUS_CODE_LARGE_OPERAND),
+            (&large_2, bits / 2, job::STATUS_CODE_LARGE_OPERAND),
+            (&large_3, bits / 2, job::STATUS_CODE_LARGE_OPERAND),
             (&key, 63, job::STATUS_CODE_WRONG_LENGTH),
             (&key, bits / 2 + 1, job::STATUS_CODE_WRONG_LENGTH),
         ] {
@@ -214,6 +219,9 @@ fn wrong_jobs_are_refused_by_name() {
         reserved.operands[3] = 1;
         let large = engine.put_work(1, &Work::Multiply { a: 1u32.into(), b: modulus.clone() });
         let large_random = engine.put_work(2, &Work::Encrypt { random: n.clone(), message: 1u32.into() });
+        let large_message = engine.put_work(3, &Work::Encrypt { random: 1u32.into(), message: n.clone() });
+        let power = Work::Power { base: modulus.clone(), exponent: 1u32.into(), bits: 1 };
+        let large_base = engine.put_work(4, &power);
         let mut given = good.to_bytes();
         given[job::STATUS as usize] = 1;
         let mut word = good.to_bytes();
@@ -237,6 +245,8 @@ fn wrong_jobs_are_refused_by_name() {
             (empty.to_bytes(), job::STATUS_CODE_WRONG_LENGTH),
             (large.to_bytes(), job::STATUS_CODE_LARGE_OPERAND),
             (large_random.to_bytes(), job::STATUS_CODE_LARGE_OPERAND),
+            (large_message.to_bytes(), job::STATUS_CODE_LARGE_OPERAND),
+            (large_base.to_bytes(), job::STATUS_CODE_LARGE_OPERAND),
             (good.to_bytes(), job::STATUS_CODE_DONE),
         ];
         let indices = engine.host.push(&jobs.map(|(bytes, _)| bytes)).unwrap();
