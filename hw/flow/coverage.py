@@ -187,6 +187,12 @@ def below(counts: dict[str, float | None]) -> bool:
     return counts["percent"] is not None and counts["percent"] < BOUND
 
 
+def folders() -> set[str]:
+    """The folders of hw/rtl with something to count: not those of packages alone."""
+    modules = (path for path in (ROOT / "hw/rtl").glob("*/*.sv") if not path.stem.endswith("_pkg"))
+    return {path.parent.name for path in modules}
+
+
 def unit_sources(unit: str) -> str:
     """A hash of the files of a unit: what was counted was counted on those."""
     return digest(sorted((ROOT / "hw/rtl" / unit).glob("*.sv")))
@@ -248,9 +254,7 @@ def main() -> int:
         low.extend(f"{unit}: {kind} {percent(at)} %" for kind, at in kinds.items() if below(at))
     for text in in_ranges(missing) if options.list else []:
         print(f"    {text}")
-    # A folder of packages alone has nothing to count.
-    modules = (path for path in (ROOT / "hw/rtl").glob("*/*.sv") if not path.stem.endswith("_pkg"))
-    absent = {path.parent.name for path in modules} - set(units)
+    absent = folders() - set(units)
     low.extend(f"{unit}: no points at all" for unit in sorted(absent))
     for problem in wrong + low:
         print(f"wrong: {problem}", file=sys.stderr)

@@ -40,8 +40,7 @@ def faults() -> list[str]:
 def counted() -> list[str]:
     """Units whose lines and toggles were not counted, or in other files."""
     known = _read(coverage.REPORT, {"units": {}})["units"]
-    folders = sorted(path.name for path in (coverage.ROOT / "hw/rtl").iterdir() if path.is_dir())
-    return [unit for unit in folders if known.get(unit, {}).get("sources") != coverage.unit_sources(unit)]
+    return [unit for unit in sorted(coverage.folders()) if known.get(unit, {}).get("sources") != coverage.unit_sources(unit)]
 
 
 def main() -> None:
