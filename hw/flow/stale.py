@@ -40,7 +40,9 @@ def faults() -> list[str]:
 def counted() -> list[str]:
     """Units whose lines and toggles were not counted, or in other files."""
     known = _read(coverage.REPORT, {"units": {}})["units"]
-    return [unit for unit in sorted(coverage.folders()) if known.get(unit, {}).get("sources") != coverage.unit_sources(unit)]
+    return [
+        unit for unit in sorted(coverage.folders()) if known.get(unit, {}).get("sources") != coverage.unit_sources(unit)
+    ]
 
 
 def main() -> None:
