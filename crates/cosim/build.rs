@@ -62,13 +62,15 @@ fn build() -> Result<(), String> {
     println!("cargo::rerun-if-changed={}", tool.program().display());
     let store = store(&out);
     std::fs::create_dir_all(&store).map_err(|error| format!("{}: {error}", store.display()))?;
-    let sources = sources::Sources::read(tool.folders())?;
+    // Only counters ask which file belongs to which unit.
+    let sources = tool.coverage.then(|| sources::Sources::read(tool.folders())).transpose()?;
     let mut models = Vec::new();
     let mut registry = String::new();
     let mut externs = String::new();
     let mut entries = String::new();
     for unit in &units {
-        let counted_elsewhere = sources.counted_elsewhere(unit, &units);
+        let counted_elsewhere = sources.as_ref().map(|sources| sources.counted_elsewhere(unit, &units));
+        let counted_elsewhere = counted_elsewhere.unwrap_or_default();
         for configuration in
             unit.configuration.iter().filter(|configuration| selection.takes(&unit.name, configuration))
         {

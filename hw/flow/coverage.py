@@ -52,7 +52,8 @@ ENGINES = {
     "paillier_engine/b256",
 }
 LARGE = ("ntt_", "mont_mul/", "mod_exp/", "rvfhe_lane/l32", "tfhe_cmux/", "tfhe_engine/", "paillier_engine/")
-# Tests that compare cycle models with units which have tests of their own: a thousand instances, and as many files of counts.
+# Tests that compare cycle models with the RTL. They make a thousand instances, each with a file of counts; the tests of the
+# unit itself count the same code.
 COMPARISONS = {"array_lane"}
 
 

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MODELS = BUILD / "build"
 REPORT = ROOT / "hw/reports/mutations.json"
 SECONDS = 1800
-# Units whose tests simulate so many cycles that optimised models pay.
+# The tests of these units simulate many cycles. Optimised models save more time there than the compiler takes.
 OPTIMISED = ("paillier_engine", "tfhe_engine", "tfhe_vector")
 # The tests of a unit are in the file of its name, or in this one.
 ARITHMETIC = "arithmetic"

@@ -97,6 +97,11 @@ impl Case {
             * self.key.shape().output_dimension.lwe_size().div_ceil(TfheVector::LANES)) as u64
     }
 
+    /// Cycles after which a unit has failed, also if coefficients and beats come late.
+    fn limit(&self) -> u64 {
+        64 * self.beats() + 1000
+    }
+
     fn expected(&self) -> Vec<u32> {
         self.key.switch(&self.input).expect("a sample of the key's dimension").elements().to_vec()
     }
@@ -110,10 +115,9 @@ fn key_switches_are_the_library_s_whatever_waits() {
                 for gadget in [(3, 7), (1, 15), (4, 1), (4, 15), (2, 8)] {
                     let case = Case::random(source, 5, dimension, gadget);
                     let mut unit = TfheVector::new(configuration, source.any() as u32, dimension);
-                    let limit = 64 * case.beats() + 1000;
                     // The earlier sample must not count.
                     unit.give(WordOp::Load, &sample(source, dimension));
-                    case.run(&mut unit, || true, || true, limit);
+                    case.run(&mut unit, || true, || true, case.limit());
                     assert!(unit.words() == case.expected(), "{configuration}: n = {dimension}, {gadget:?}");
                     let coins: Vec<_> = (0..997).map(|_| (source.chance(1, 9), source.chance(2, 3))).collect();
                     let (mut first, mut second) = (coins.iter().cycle(), coins.iter().rev().cycle());
@@ -121,7 +125,7 @@ fn key_switches_are_the_library_s_whatever_waits() {
                         &mut unit,
                         || first.next().is_some_and(|coin| coin.0),
                         || second.next().is_some_and(|coin| coin.1),
-                        limit,
+                        case.limit(),
                     );
                     assert!(unit.words() == case.expected(), "{configuration}: n = {dimension}, {gadget:?}, waits");
                 }
@@ -164,7 +168,7 @@ fn reset_and_clear_in_mid_operation_leave_nothing_behind() {
                 }
                 assert!(!unit.is_busy(), "{configuration}: nothing is under way");
                 assert_eq!(unit.words(), vec![0; 201], "{configuration}: an empty sample");
-                case.run(&mut unit, || true, || true, 64 * case.beats() + 1000);
+                case.run(&mut unit, || true, || true, case.limit());
                 assert!(unit.words() == case.expected(), "{configuration}: round {round}");
             }
         });

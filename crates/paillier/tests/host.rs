@@ -446,7 +446,7 @@ fn late_instructions_are_refused() {
     let multiply = || Instruction::ModMul { slot: Slot(0), left: small(&[2]), right: small(&[3]) };
     let mut host = Host::new(trusted(Slow(CpuEngine::current())), config(TIME)).unwrap();
     for set in [Some(modulus), None] {
-        // Each request has the whole time, and what was set in time stays.
+        // The time starts anew with each request. The modulus stays in its slot.
         let first = usize::from(set.is_some());
         let outcomes = over_the_wire(&mut host, set.into_iter().chain([multiply(), multiply()]).collect());
         assert_eq!(numbers(&integers(&outcomes[first])), [6u32.into()]);

@@ -361,7 +361,7 @@ module tfhe_engine
   assign ports_idle = port_idle && read_idle && keys_idle;
   assign read_error = data_error || keys_error;
 
-  // Waiting for memory: a word that has not come, a frame of the rotation's key, a beat of the key switch, or responses.
+  // Waiting for memory: a word that has not come, a frame of the rotation's key, a beat of the key switch, or room for a result.
   assign stalled = (route_valid && !word_valid) || lane_waits[0] || (lane_masks[0] && (&lane_wants) && !key_valid) ||
                    (write_valid && !write_ready);
 

@@ -201,7 +201,7 @@ module tfhe_engine_control
     end else if (clear_i) begin
       key_valid_q <= '0;
     end else if (state_q == StHeaderCheck) begin
-      // A key that is refused does not leave the earlier one.
+      // A key whose header is refused removes the earlier one.
       key_valid_q[slot_t'(length_q)] <= header_status == Done;
     end
   end
