@@ -212,7 +212,7 @@ impl CliError {
             Self::Client(ClientError::SecretKeyNeeded) => Some("--secret-key"),
             Self::Client(ClientError::BoundBinary { .. }) => Some("--bind"),
             Self::Client(ClientError::NoSuchSpace { .. }) => Some("--space"),
-            Self::Client(ClientError::EngineLacks { .. }) => Some("--engine"),
+            Self::Client(ClientError::EngineLacks { .. } | ClientError::EngineNotBuilt { .. }) => Some("--engine"),
             _ => None,
         }
     }

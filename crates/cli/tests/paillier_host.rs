@@ -23,8 +23,10 @@ impl Served {
         let mut child = bench.command(line.split_whitespace()).stdout(Stdio::piped()).spawn().expect("a process");
         let mut first = String::new();
         BufReader::new(child.stdout.as_mut().expect("its output")).read_line(&mut first).expect("a line");
-        let address = first.trim().trim_start_matches("Listening on ").trim_end_matches('.').to_owned();
-        assert!(address.starts_with("127.0.0.1:"), "{first}");
+        let said = first.trim().strip_prefix("Listening on ").and_then(|rest| rest.split_once(" with the engine "));
+        let (address, engine) = said.unwrap_or_else(|| panic!("{first}"));
+        assert!(address.starts_with("127.0.0.1:") && engine == "cpu.", "{first}");
+        let address = address.to_owned();
         Self { child, address }
     }
 
@@ -99,7 +101,8 @@ fn addresses_of_other_machines_are_refused() {
     let line = format!("encrypt --public-key p.pub --value 1 --host {} --out x.ct", served.address);
     paillier(&bench, &line).failed(&["the host refused the request", "512"]);
     let line = "encrypt --public-key p.pub --value 1 --host 127.0.0.1:1 --out x.ct";
-    paillier(&bench, line).failed(&["cannot connect to 127.0.0.1:1"]);
+    paillier(&bench, line).failed(&["cannot connect to 127.0.0.1:1", "paillier host --listen 127.0.0.1:1"]);
+    paillier(&bench, &format!("host --listen {}", served.address)).failed(&["cannot listen on", "use another port"]);
     assert!(!bench.path("x.ct").exists());
 }
 

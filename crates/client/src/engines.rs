@@ -142,6 +142,16 @@ impl Seam {
             Self::ModExp => "modular exponentiation",
         }
     }
+
+    /// The configuration of hw/units.toml by which `rtl` implements the seam.
+    #[cfg(feature = "rtl")]
+    fn configuration(self) -> Option<&'static str> {
+        match self {
+            Self::Bootstrap => Some("tfhe_engine/n16384_c2"),
+            Self::Hmvp => None,
+            Self::ModExp => Some("paillier_engine/b1024"),
+        }
+    }
 }
 
 /// Receives the cycles of a simulated job so far, and all its cycles with a memory that never waits.
@@ -206,7 +216,7 @@ impl Engines {
     /// TFHE's bootstraps.
     ///
     /// # Errors
-    /// [`ClientError::EngineLacks`].
+    /// [`ClientError::EngineLacks`]; [`ClientError::EngineNotBuilt`] if its hardware was left out of the build.
     pub fn bootstrap(&self) -> Result<Arc<dyn TfheEngine>, ClientError> {
         self.kernels.bootstrap.clone().ok_or_else(|| self.lacks(Seam::Bootstrap))
     }
@@ -232,7 +242,7 @@ impl Engines {
     /// Modular exponentiation.
     ///
     /// # Errors
-    /// [`ClientError::EngineLacks`].
+    /// [`ClientError::EngineLacks`]; [`ClientError::EngineNotBuilt`] if its hardware was left out of the build.
     ///
     /// # Example
     /// ```
@@ -251,8 +261,8 @@ impl Engines {
     /// instructions.
     ///
     /// # Errors
-    /// [`ClientError::EngineLacks`] if the engine implements no scheme; [`ClientError::EngineInsecure`] if it computes
-    /// with insecure keys only and `security` does not accept them.
+    /// [`ClientError::EngineLacks`] or [`ClientError::EngineNotBuilt`] if the engine implements no scheme;
+    /// [`ClientError::EngineInsecure`] if it computes with insecure keys only and `security` does not accept them.
     ///
     /// # Example
     /// ```
@@ -284,11 +294,13 @@ impl Engines {
 
     fn lacks(&self, seam: Seam) -> ClientError {
         let others = EngineName::ALL.iter().filter(|name| Self::new(**name, Backend::Fft).has(seam));
-        ClientError::EngineLacks {
-            engine: self.name.name(),
-            operation: seam.operation(),
-            available: others.map(|name| name.name()).collect(),
+        let (engine, operation) = (self.name.name(), seam.operation());
+        let available = others.map(|name| name.name()).collect();
+        #[cfg(feature = "rtl")]
+        if let (EngineName::Rtl, Some(configuration)) = (self.name, seam.configuration()) {
+            return ClientError::EngineNotBuilt { engine, operation, configuration, available };
         }
+        ClientError::EngineLacks { engine, operation, available }
     }
 }
 
@@ -322,5 +334,21 @@ mod tests {
         assert_eq!(refused.to_string(), format!("engine cpu does not implement bootstraps; use {known}"));
         assert!(engines.hmvp().is_err() && engines.mod_exp().is_err());
         assert!(matches!(engines.device(Security::AcceptInsecure), Err(ClientError::EngineLacks { .. })));
+    }
+    #[cfg(feature = "rtl")]
+    #[test]
+    fn hardware_that_was_not_built_is_named() {
+        let engines = Engines {
+            name: EngineName::Rtl,
+            kernels: handlers::Engines { name: "rtl", bootstrap: None, hmvp: None, mod_exp: None },
+        };
+        let refusals = [engines.bootstrap().expect_err("none"), engines.mod_exp().expect_err("none")];
+        for (refused, configuration) in refusals.iter().zip(["tfhe_engine/n16384_c2", "paillier_engine/b1024"]) {
+            let built = matches!(refused, ClientError::EngineNotBuilt { engine: "rtl", .. });
+            let said = refused.to_string();
+            assert!(built && said.contains(&format!("CIPHERMILL_HW={configuration}, or use cpu or model")), "{said}");
+        }
+        // No hardware multiplies matrices.
+        assert!(matches!(engines.hmvp(), Err(ClientError::EngineLacks { .. })));
     }
 }

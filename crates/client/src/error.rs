@@ -129,6 +129,21 @@ pub enum ClientError {
         /// The engines of this build that implement it.
         available: Vec<&'static str>,
     },
+    /// The hardware of the engine was left out of this build.
+    #[error(
+        "this build has no {configuration} for {operation} on the engine {engine}; build with \
+         CIPHERMILL_HW={configuration}, or use {}", available.join(" or ")
+    )]
+    EngineNotBuilt {
+        /// The engine.
+        engine: &'static str,
+        /// The operation.
+        operation: &'static str,
+        /// The configuration of hw/units.toml that implements the operation.
+        configuration: &'static str,
+        /// The engines of this build that implement it.
+        available: Vec<&'static str>,
+    },
     /// The engine computes with insecure keys only, and these are not accepted.
     #[error("engine {engine} computes with keys below 128 bits of security only; accept them, or use another engine")]
     EngineInsecure {
@@ -281,6 +296,7 @@ impl ClientError {
                 | Self::Address(_)
                 | Self::PaillierHost(HostError::NotLoopback { .. } | HostError::Address { .. })
                 | Self::EngineLacks { .. }
+                | Self::EngineNotBuilt { .. }
         )
     }
 

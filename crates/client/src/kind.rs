@@ -78,6 +78,7 @@ fn of_client(error: &ClientError) -> ErrorKind {
         | ClientError::SecretKeyNeeded
         | ClientError::BoundBinary { .. }
         | ClientError::EngineLacks { .. }
+        | ClientError::EngineNotBuilt { .. }
         | ClientError::EngineInsecure { .. }
         | ClientError::Address(_)
         | ClientError::Binding(_) => ErrorKind::Parameter,

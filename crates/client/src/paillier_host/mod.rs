@@ -73,6 +73,24 @@ pub enum HostError {
         /// The text.
         given: String,
     },
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}; use another port, or port 0 for a free one")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// No host answers at the address.
+    #[error("cannot connect to {address}: {source}; start a host there: ciphermill paillier host --listen {address}")]
+    Connect {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// A transfer failed.
     #[error("{what} {address}: {source}")]
     Io {

@@ -55,16 +55,15 @@ impl RemoteHost {
     /// Connects to a loopback address.
     ///
     /// # Errors
-    /// [`HostError::Address`], [`HostError::NotLoopback`] or [`HostError::Io`].
+    /// [`HostError::Address`], [`HostError::NotLoopback`] or [`HostError::Connect`].
     pub fn connect(address: &str) -> Result<Self, HostError> {
         let mut last = None;
         for address in loopback(address)? {
-            let failed = |source| HostError::Io { what: "cannot connect to", address, source };
             match TcpStream::connect_timeout(&address, CONNECT)
                 .and_then(|stream| stream.set_nodelay(true).map(|()| stream))
             {
                 Ok(stream) => return Ok(Self { address, stream: Mutex::new(Some(stream)) }),
-                Err(source) => last = Some(failed(source)),
+                Err(source) => last = Some(HostError::Connect { address, source }),
             }
         }
         Err(last.unwrap_or(HostError::Address { given: address.to_owned() }))

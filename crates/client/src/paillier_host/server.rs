@@ -80,10 +80,10 @@ impl HostServer {
     /// Listens on a loopback address; port 0 chooses a free one.
     ///
     /// # Errors
-    /// [`HostError::Address`], [`HostError::NotLoopback`] or [`HostError::Io`].
+    /// [`HostError::Address`], [`HostError::NotLoopback`] or [`HostError::Listen`].
     pub fn bind(address: &str, limits: HostLimits) -> Result<Self, HostError> {
         let addresses = loopback(address)?;
-        let failed = |source| HostError::Io { what: "cannot listen on", address: addresses[0], source };
+        let failed = |source| HostError::Listen { address: addresses[0], source };
         let listener = TcpListener::bind(&addresses[..]).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         Ok(Self { listener, address, limits, stopped: Arc::default() })

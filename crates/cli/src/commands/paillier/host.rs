@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         .build()
         .map_err(|error| CliError::Server(format!("cannot start: {error}")))?;
     let mut signals = runtime.block_on(async { Signals::new() })?;
-    output::line(&format!("Listening on {}.", server.address()))?;
+    output::line(&format!("Listening on {} with the engine {}.", server.address(), engine.info().name))?;
     let stop = server.stop();
     let serving = std::thread::spawn(move || server.run(&engine, policy));
     let ending = runtime.block_on(signals.next());
