@@ -126,6 +126,20 @@ def test_names(file: str, unit: str) -> list[str]:
     return [name for name, tested in found if tested == unit]
 
 
+def of_tests(succeeded: bool, text: str) -> Outcome:
+    """What a run of the tests says. A failed assertion of the RTL ends the run before any test is named."""
+    if succeeded:
+        passed = sum(int(count) for count in re.findall(r"test result: \w+\. (\d+) passed", text))
+        return Outcome(passed > 0, passed > 0, "" if passed else "no test ran")
+    failed = sorted(set(re.findall(r"^    (\w+)$", text, re.MULTILINE)))
+    broken = re.search(r"%Error: (\S+\.sv):\d+: Assertion failed in [^:\n]*: (.+)", text)
+    if failed:
+        return Outcome(False, True, ", ".join(failed))
+    if broken:
+        return Outcome(False, True, f"assertion of {broken[1]}: {broken[2]}")
+    return Outcome(False, False, f"neither a test nor an assertion failed: {text[-300:]}")
+
+
 def ask_tests(configuration: str, chosen: tuple[str, ...], hw: Path, work: Path) -> Outcome:
     """Builds the configuration from the copy and runs its tests, or the chosen ones."""
     file = test_file(configuration)
@@ -156,12 +170,7 @@ def ask_tests(configuration: str, chosen: tuple[str, ...], hw: Path, work: Path)
         except process.TimeUp:
             # No verdict: it may be that this machine is slow.
             return Outcome(False, False, f"the tests did not end in {SECONDS} s")
-    text = log.read_text()
-    passed = sum(int(count) for count in re.findall(r"test result: \w+\. (\d+) passed", text))
-    failed = sorted(set(re.findall(r"^    (\w+)$", text, re.MULTILINE)))
-    if done == 0 and passed == 0:
-        return Outcome(False, False, "no test ran")
-    return Outcome(done == 0, True, ", ".join(failed))
+    return of_tests(done == 0, log.read_text())
 
 
 def ask_proof(proof: str, hw: Path, work: Path) -> Outcome:

@@ -209,6 +209,19 @@ class Mutate(unittest.TestCase):
             with unittest.mock.patch("mutate.process.run", side_effect=FileNotFoundError("no python")):
                 self.assertFalse(mutate.ask_bench("b", Path(name), Path(name)).built)
 
+    def test_a_verdict_needs_a_failed_test_or_a_failed_assertion(self) -> None:
+        ended = mutate.of_tests(True, "test result: ok. 3 passed; 0 failed;")
+        self.assertTrue(ended.content and ended.built)
+        self.assertFalse(mutate.of_tests(True, "test result: ok. 0 passed; 0 failed;").built)
+        failed = mutate.of_tests(False, "failures:\n    second\n    first\n\ntest result: FAILED. 3 passed; 2 failed;")
+        self.assertEqual((failed.content, failed.built, failed.said), (False, True, "first, second"))
+        broken = mutate.of_tests(
+            False, "...[82] %Error: f.sv:36: Assertion failed in a_l4.a.u_b: a word is left\nAborting"
+        )
+        self.assertEqual((broken.content, broken.built), (False, True))
+        self.assertEqual(broken.said, "assertion of f.sv: a word is left")
+        self.assertFalse(mutate.of_tests(False, "signal: 9, SIGKILL").built)
+
     def test_the_tests_of_an_arithmetic_unit_are_found(self) -> None:
         """By the name in their first line."""
         self.assertEqual(mutate.test_file("ntt_cg_r4/n1024_a34_b27"), "ntt_cg")
