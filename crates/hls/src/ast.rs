@@ -1,0 +1,248 @@
+//! The abstract syntax of a source, with macros expanded and conditional parts chosen.
+
+use crate::diagnostic::Place;
+use crate::pragma::Pragma;
+
+/// An integer type of C. Variables have unsigned ones; `int` is the type of constants and of what C promotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Type {
+    /// Its bits: 8, 16, 32, 64 or 128.
+    pub bits: u32,
+    /// Whether it has values below zero.
+    pub signed: bool,
+}
+
+impl Type {
+    /// `int`, of 32 bits.
+    pub const INT: Self = Self { bits: 32, signed: true };
+
+    /// An unsigned type.
+    #[must_use]
+    pub const fn unsigned(bits: u32) -> Self {
+        Self { bits, signed: false }
+    }
+
+    /// The type in which C computes with a value of this one.
+    #[must_use]
+    pub fn promoted(self) -> Self {
+        if self.bits < 32 { Self::INT } else { self }
+    }
+
+    /// The type of an operation on values of two types.
+    #[must_use]
+    pub fn common(self, other: Self) -> Self {
+        let (a, b) = (self.promoted(), other.promoted());
+        let bits = a.bits.max(b.bits);
+        let widest_is_signed = |x: Self| x.bits < bits || x.signed;
+        Self { bits, signed: widest_is_signed(a) && widest_is_signed(b) }
+    }
+
+    /// The least and the greatest value. Those of 128 bits are held to 127 bits.
+    #[must_use]
+    pub fn range(self) -> (i128, i128) {
+        let most = if self.bits == 128 { i128::MAX } else { (1i128 << (self.bits - u32::from(self.signed))) - 1 };
+        (if self.signed { -most - 1 } else { 0 }, most)
+    }
+}
+
+impl std::fmt::Display for Type {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.bits, self.signed) {
+            (32, true) => f.write_str("int"),
+            (128, false) => f.write_str("unsigned __int128"),
+            (bits, false) => write!(f, "uint{bits}_t"),
+            (bits, true) => write!(f, "int{bits}_t"),
+        }
+    }
+}
+
+/// An operator of two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `%`
+    Rem,
+    /// `<<`
+    Shl,
+    /// `>>`
+    Shr,
+    /// `&`
+    And,
+    /// `|`
+    Or,
+    /// `^`
+    Xor,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `&&`
+    LogicalAnd,
+    /// `||`
+    LogicalOr,
+}
+
+/// An operator of one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnaryOp {
+    /// `~`
+    Not,
+    /// `!`
+    LogicalNot,
+    /// `+`
+    Plus,
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// Where it is.
+    pub place: Place,
+    /// What it is.
+    pub kind: ExprKind,
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A constant, and its type.
+    Number(u128, Type),
+    /// A variable.
+    Name(String),
+    /// An element of an array.
+    Element(String, Vec<Expr>),
+    /// An operation on one value.
+    Unary(UnaryOp, Box<Expr>),
+    /// An operation on two values.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `condition ? yes : no`
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A conversion to a type.
+    Cast(Type, Box<Expr>),
+    /// A call of a function.
+    Call(String, Vec<Expr>),
+}
+
+/// What a declaration begins with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Initial {
+    /// A value.
+    Value(Expr),
+    /// The elements of an array.
+    Elements(Vec<Initial>, Place),
+}
+
+/// A variable or an array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declaration {
+    /// Where its name is.
+    pub place: Place,
+    /// Its name.
+    pub name: String,
+    /// The type of its value or its elements.
+    pub of: Type,
+    /// The lengths of its dimensions; none if it is a variable.
+    pub lengths: Vec<Expr>,
+    /// Whether it is `const`.
+    pub constant: bool,
+    /// Whether it is `static`.
+    pub fixed: bool,
+    /// What it begins with.
+    pub initial: Option<Initial>,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stmt {
+    /// Where it is.
+    pub place: Place,
+    /// What it is.
+    pub kind: StmtKind,
+}
+
+/// The kinds of statements.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StmtKind {
+    /// Declarations.
+    Declare(Vec<Declaration>),
+    /// `target = value`, or with an operator such as `+=`. The target is a variable or an element.
+    Assign(Expr, Option<BinaryOp>, Expr),
+    /// `if (condition) yes else no`
+    If(Expr, Box<Stmt>, Option<Box<Stmt>>),
+    /// A `for` loop.
+    For(Box<For>),
+    /// Statements in braces.
+    Block(Vec<Stmt>),
+    /// A call for what it does.
+    Call(String, Vec<Expr>),
+    /// `assert(condition)`
+    Assert(Expr),
+    /// `return value`
+    Return(Option<Expr>),
+    /// A pragma.
+    Pragma(Pragma),
+}
+
+/// `for (type variable = first; variable op bound; variable += step) body`
+#[derive(Clone, Debug, PartialEq)]
+pub struct For {
+    /// Its label.
+    pub label: Option<String>,
+    /// Its variable.
+    pub variable: String,
+    /// The variable's type.
+    pub of: Type,
+    /// The first value.
+    pub first: Expr,
+    /// How the variable is compared with the bound: `<`, `<=`, `>`, `>=` or `!=`.
+    pub compare: BinaryOp,
+    /// The bound.
+    pub bound: Expr,
+    /// Added in each iteration, or subtracted.
+    pub step: Expr,
+    /// Whether the step is subtracted.
+    pub down: bool,
+    /// The body.
+    pub body: Stmt,
+}
+
+/// A function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Where its name is.
+    pub place: Place,
+    /// Its name.
+    pub name: String,
+    /// The type of its result; none if it is `void`.
+    pub result: Option<Type>,
+    /// Its parameters. The outermost length of an array may be any.
+    pub parameters: Vec<Declaration>,
+    /// Its statements.
+    pub body: Vec<Stmt>,
+    /// Whether it is `static`, so that it is no function to compile by itself.
+    pub internal: bool,
+}
+
+/// A source.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unit {
+    /// Constants outside of functions.
+    pub constants: Vec<Declaration>,
+    /// The functions, in their order.
+    pub functions: Vec<Function>,
+}

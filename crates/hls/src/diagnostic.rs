@@ -1,0 +1,61 @@
+//! What is wrong with a source: where, which bound it breaks, and a way out.
+
+use std::fmt;
+
+/// A place in the source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in bytes, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// Why a source cannot be compiled.
+///
+/// # Example
+/// ```
+/// use ciphermill_hls::{Source, parse};
+///
+/// let source = Source::new("wait.c", "void wait(void) { while (1) { } }");
+/// let error = parse(&source, &[]).unwrap_err();
+/// assert_eq!(error.to_string(), "wait.c:1:19: a `while` loop; use a `for` loop with a constant number of iterations");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{place}: {what}; {way_out}")]
+pub struct Diagnostic {
+    /// The name of the source.
+    pub file: String,
+    /// Where.
+    pub place: Place,
+    /// What is wrong, with the bound that it breaks.
+    pub what: String,
+    /// What to write instead.
+    pub way_out: String,
+}
+
+/// A diagnostic before the name of its source is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub(crate) place: Place,
+    pub(crate) what: String,
+    pub(crate) way_out: String,
+}
+
+impl Problem {
+    pub(crate) fn new(place: Place, what: impl Into<String>, way_out: impl Into<String>) -> Self {
+        Self { place, what: what.into(), way_out: way_out.into() }
+    }
+
+    pub(crate) fn of(self, file: &str) -> Diagnostic {
+        Diagnostic { file: file.to_owned(), place: self.place, what: self.what, way_out: self.way_out }
+    }
+}
+
+pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;

@@ -1,0 +1,144 @@
+//! The intermediate representation: memories, and kernels that read and write them.
+//!
+//! A [`Kernel`] is a nest of loops around code without branches. That code is a [`Graph`]: each node is one value of an
+//! iteration. The trip counts of loops are constants, so a node that depends on loop variables alone is evaluated in every
+//! iteration, and its range is exact.
+
+mod graph;
+
+pub use graph::{Graph, Node, NodeData, Op};
+
+use crate::diagnostic::Place;
+use crate::pragma::{Division, Ports};
+
+/// A function as memories and kernels, which run one after another.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The name of the function.
+    pub name: String,
+    /// The memories.
+    pub memories: Vec<Memory>,
+    /// The kernels, in their order.
+    pub kernels: Vec<Kernel>,
+}
+
+/// Where the contents of a memory come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A parameter of the function: its contents are given before it starts, and taken after it has ended.
+    Parameter,
+    /// A variable or an array of the function, without contents at its start.
+    Local,
+    /// The function's result, of one element.
+    Result,
+    /// Constants.
+    Table(Vec<i128>),
+}
+
+/// An array, or a variable that outlives an iteration.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// Its name in the source, with a number if several have it.
+    pub name: String,
+    /// Where it is declared.
+    pub place: Place,
+    /// The range of its elements.
+    pub range: (i128, i128),
+    /// The lengths of its dimensions; none for a variable.
+    pub lengths: Vec<usize>,
+    /// How each dimension is divided among banks.
+    pub divisions: Vec<Option<Division>>,
+    /// The ports of a bank.
+    pub ports: Ports,
+    /// Where its contents come from.
+    pub role: Role,
+}
+
+impl Memory {
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lengths.iter().product()
+    }
+
+    /// Whether it has no elements, which no array of C has.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of the element with these indices, the last of which changes fastest.
+    #[must_use]
+    pub fn element(&self, indices: impl IntoIterator<Item = i64>) -> usize {
+        self.lengths.iter().zip(indices).fold(0, |element, (&length, index)| element * length + index as usize)
+    }
+
+    /// The bits of an element.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        bits(self.range)
+    }
+}
+
+/// The bits of an unsigned number of that range.
+#[must_use]
+pub fn bits(range: (i128, i128)) -> u32 {
+    (128 - range.1.max(0).leading_zeros()).max(1)
+}
+
+/// A loop of a nest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// Its label in the source, or its variable.
+    pub name: String,
+    /// Where it begins.
+    pub place: Place,
+    /// The variable's first value.
+    pub first: i64,
+    /// What is added in each iteration.
+    pub step: i64,
+    /// The number of iterations.
+    pub trips: usize,
+}
+
+/// A read or a write of a memory in every iteration.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The number of the memory.
+    pub memory: usize,
+    /// The index of each dimension.
+    pub indices: Vec<Node>,
+    /// What is written; none for a read.
+    pub written: Option<Node>,
+    /// Whether it happens in an iteration; none if it does in all of them.
+    pub condition: Option<Node>,
+    /// Where it is in the source.
+    pub place: Place,
+}
+
+/// A nest of loops around code without branches.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// Where it begins.
+    pub place: Place,
+    /// Its loops, the outermost first; none if the code runs once.
+    pub loops: Vec<Loop>,
+    /// The code.
+    pub graph: Graph,
+    /// The accesses in the order of the source.
+    pub accesses: Vec<Access>,
+    /// The pipeline that the source asks for: `None` for no pipeline, `Some(None)` for the least interval.
+    pub pipeline: Option<Option<u32>>,
+    /// Memories through which iterations of the innermost loop do not depend on one another, as the source says.
+    pub independent: Vec<(usize, Place)>,
+}
+
+impl Kernel {
+    /// The number of iterations.
+    #[must_use]
+    pub fn iterations(&self) -> usize {
+        self.loops.iter().map(|one| one.trips).product()
+    }
+}

@@ -1,0 +1,207 @@
+//! From text to [`Unit`]: macros are expanded, conditional parts chosen, and what is not in the subset is refused.
+
+mod expression;
+mod preprocess;
+mod statement;
+mod types;
+
+use std::collections::BTreeMap;
+
+use tree_sitter::{Node, Parser, Tree};
+
+use crate::Source;
+use crate::ast::{Declaration, Function, Type, Unit};
+use crate::diagnostic::{Diagnostic, Place, Problem, Result};
+use preprocess::Macros;
+
+/// Bytes of a source.
+const MAX_BYTES: usize = 1 << 20;
+/// Nodes of the syntax tree from the root to a leaf.
+const MAX_DEPTH: usize = 256;
+
+/// Parses a source. `defines` are macros and their values, as `-D` gives them to a C compiler.
+///
+/// # Errors
+/// The first [`Diagnostic`], if the source is not in the subset.
+///
+/// # Example
+/// ```
+/// use ciphermill_hls::{Source, parse};
+///
+/// let text = "#include <stdint.h>\nvoid copy(uint16_t a[N]) { for (unsigned i = 1; i < N; i++) a[i] = a[i - 1]; }";
+/// let unit = parse(&Source::new("copy.c", text), &[("N".to_owned(), "8".to_owned())])?;
+/// assert_eq!(unit.functions[0].name, "copy");
+/// # Ok::<(), ciphermill_hls::Diagnostic>(())
+/// ```
+pub fn parse(source: &Source, defines: &[(String, String)]) -> Result<Unit, Diagnostic> {
+    unit(source.text(), defines).map_err(|problem| problem.of(source.name()))
+}
+
+fn unit(text: &str, defines: &[(String, String)]) -> Result<Unit> {
+    let begin = Place { line: 1, column: 1 };
+    if text.len() > MAX_BYTES {
+        return Err(Problem::new(begin, format!("{} bytes, at most {MAX_BYTES}", text.len()), "split the source"));
+    }
+    let tree = tree(text, begin)?;
+    let mut file = File { macros: Macros::new(defines)?, types: types::standard(), unit: Unit::default() };
+    file.items(Text { text, at: None }, children(tree.root_node()))?;
+    Ok(file.unit)
+}
+
+/// A text, and where it stands if that is in a macro.
+#[derive(Clone, Copy)]
+struct Text<'t> {
+    text: &'t str,
+    at: Option<Place>,
+}
+
+impl<'t> Text<'t> {
+    fn of(self, node: Node<'_>) -> &'t str {
+        &self.text[node.byte_range()]
+    }
+
+    fn place(self, node: Node<'_>) -> Place {
+        let start = node.start_position();
+        self.at.unwrap_or(Place { line: start.row as u32 + 1, column: start.column as u32 + 1 })
+    }
+
+    fn problem(self, node: Node<'_>, what: impl Into<String>, way_out: impl Into<String>) -> Problem {
+        Problem::new(self.place(node), what, way_out)
+    }
+
+    /// The beginning of the node's text.
+    fn short(self, node: Node<'_>) -> String {
+        let line = self.of(node).lines().next().unwrap_or_default();
+        match line.char_indices().nth(40) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line.to_owned(),
+        }
+    }
+}
+
+/// The syntax tree of a text without errors.
+fn tree(text: &str, begin: Place) -> Result<Tree> {
+    let mut parser = Parser::new();
+    let failed = |what: String| Problem::new(begin, what, "report this");
+    parser.set_language(&tree_sitter_c::LANGUAGE.into()).map_err(|error| failed(error.to_string()))?;
+    let tree = parser.parse(text, None).ok_or_else(|| failed("the parser gave up".to_owned()))?;
+    check(&tree, Text { text, at: None })?;
+    Ok(tree)
+}
+
+/// Refuses what is no C, and what is nested too deep.
+fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
+    let mut cursor = tree.walk();
+    let mut depth = 0;
+    // All nodes, without recursion: nobody has bounded their depth yet.
+    loop {
+        let node = cursor.node();
+        if node.is_error() || node.is_missing() {
+            let near = text.short(node);
+            let what = if near.trim().is_empty() { "a syntax error".to_owned() } else { format!("a syntax error near `{near}`") };
+            return Err(text.problem(node, what, "write C that a C compiler accepts"));
+        }
+        if depth > MAX_DEPTH {
+            let what = format!("nested more than {MAX_DEPTH} deep");
+            return Err(text.problem(node, what, "use variables for parts of it"));
+        }
+        if cursor.goto_first_child() {
+            depth += 1;
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return Ok(());
+            }
+            depth -= 1;
+        }
+    }
+}
+
+/// The named children of a node, without comments.
+fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect()
+}
+
+/// A child that the grammar promises.
+fn field<'t>(text: Text<'_>, node: Node<'t>, name: &str) -> Result<Node<'t>> {
+    node.child_by_field_name(name)
+        .ok_or_else(|| text.problem(node, format!("`{}` without its {name}", text.short(node)), "complete it"))
+}
+
+/// What is known of a file up to a place in it.
+struct File {
+    macros: Macros,
+    /// The types that have names.
+    types: BTreeMap<String, Type>,
+    unit: Unit,
+}
+
+impl File {
+    /// What stands outside of functions.
+    fn items(&mut self, text: Text<'_>, nodes: Vec<Node<'_>>) -> Result<()> {
+        for node in nodes {
+            if let Some(chosen) = self.preprocess(text, node)? {
+                self.items(text, chosen)?;
+                continue;
+            }
+            match node.kind() {
+                "type_definition" => self.type_definition(text, node)?,
+                "declaration" => self.constants(text, node)?,
+                "function_definition" => {
+                    let function = self.function(text, node)?;
+                    self.unit.functions.push(function);
+                }
+                ";" => {}
+                _ => {
+                    let what = format!("`{}` outside of a function", text.short(node));
+                    return Err(text.problem(node, what, "keep to constants, types and functions there"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn constants(&mut self, text: Text<'_>, node: Node<'_>) -> Result<()> {
+        // Of a function without its body nothing is needed.
+        if children(node).iter().any(|child| child.kind() == "function_declarator") {
+            return Ok(());
+        }
+        let declared = self.declaration(text, node)?;
+        if let Some(variable) = declared.iter().find(|one| !one.constant) {
+            return Err(Problem::new(
+                variable.place,
+                format!("`{}` is a variable outside of a function", variable.name),
+                "make it `const`, or declare it in a function",
+            ));
+        }
+        self.unit.constants.extend(declared);
+        Ok(())
+    }
+
+    fn function(&mut self, text: Text<'_>, node: Node<'_>) -> Result<Function> {
+        let internal = children(node)
+            .iter()
+            .any(|child| child.kind() == "storage_class_specifier" && text.of(*child) == "static");
+        let result = self.result_type(text, field(text, node, "type")?)?;
+        let declarator = field(text, node, "declarator")?;
+        if declarator.kind() != "function_declarator" {
+            return Err(text.problem(declarator, "a function that returns a pointer", "return a value"));
+        }
+        let name = field(text, declarator, "declarator")?;
+        let mut parameters: Vec<Declaration> = Vec::new();
+        for parameter in children(field(text, declarator, "parameters")?) {
+            match parameter.kind() {
+                "parameter_declaration" if text.of(parameter).trim() == "void" => {}
+                "parameter_declaration" => parameters.extend(self.declaration(text, parameter)?),
+                _ => {
+                    let what = format!("`{}` as a parameter", text.short(parameter));
+                    return Err(text.problem(parameter, what, "use unsigned values and arrays"));
+                }
+            }
+        }
+        let body = self.block(text, field(text, node, "body")?)?;
+        Ok(Function { place: text.place(name), name: text.of(name).to_owned(), result, parameters, body, internal })
+    }
+}

@@ -1,0 +1,223 @@
+//! Macros that stand for values, and conditional parts.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use tree_sitter::Node;
+
+use super::{File, Text, children, field, tree};
+use crate::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::diagnostic::{Place, Problem, Result};
+
+/// Headers that only say what the compiler knows.
+const HEADERS: [&str; 4] = ["<stdint.h>", "<assert.h>", "<stdbool.h>", "<stddef.h>"];
+/// Uses of macros, those in the values of macros included.
+const MAX_EXPANSIONS: usize = 1 << 14;
+
+/// The macros of a file.
+pub(super) struct Macros {
+    values: BTreeMap<String, String>,
+    /// How often one was used.
+    expansions: Cell<usize>,
+}
+
+impl Macros {
+    pub(super) fn new(defines: &[(String, String)]) -> Result<Self> {
+        let begin = Place { line: 1, column: 1 };
+        let is_name = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        match defines.iter().find(|(name, _)| !is_name(name)) {
+            Some((name, _)) => {
+                Err(Problem::new(begin, format!("-D {name}: not a name"), "use -D NAME=VALUE"))
+            }
+            None => Ok(Self { values: defines.iter().cloned().collect(), expansions: Cell::new(0) }),
+        }
+    }
+
+    /// The value of a macro, which is an expression.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+}
+
+impl File {
+    /// Carries out a directive. `Some` are the nodes that a conditional part leaves; `None` if the node is no directive, or
+    /// a pragma.
+    pub(super) fn preprocess<'t>(&mut self, text: Text<'_>, node: Node<'t>) -> Result<Option<Vec<Node<'t>>>> {
+        Ok(Some(match node.kind() {
+            "preproc_include" => {
+                let path = field(text, node, "path")?;
+                if !HEADERS.contains(&text.of(path)) {
+                    let what = format!("`#include {}`", text.of(path));
+                    return Err(text.problem(node, what, format!("include {} only", HEADERS.join(", "))));
+                }
+                Vec::new()
+            }
+            "preproc_def" => {
+                let name = text.of(field(text, node, "name")?).to_owned();
+                let value = node.child_by_field_name("value").map(|value| text.of(value).trim());
+                // A macro without a value is there to be asked for.
+                let value = without_comment(value.unwrap_or_default()).to_owned();
+                if self.macros.values.get(&name).is_some_and(|known| *known != value) {
+                    let what = format!("macro {name} is defined with two values");
+                    return Err(text.problem(node, what, "use `#undef`, or `#ifndef` around the second one"));
+                }
+                self.macros.values.insert(name, value);
+                Vec::new()
+            }
+            "preproc_function_def" => {
+                let what = "a macro with arguments";
+                return Err(text.problem(node, what, "write a `static` function"));
+            }
+            "preproc_ifdef" => {
+                let name = text.of(field(text, node, "name")?);
+                let defined = self.macros.values.contains_key(name);
+                let negated = text.of(node).trim_start().starts_with("#ifndef");
+                self.chosen(text, node, defined != negated)?
+            }
+            "preproc_if" | "preproc_elif" => {
+                let condition = self.condition(text, field(text, node, "condition")?)?;
+                self.chosen(text, node, condition)?
+            }
+            "preproc_else" => children(node),
+            "preproc_call" => {
+                let directive = field(text, node, "directive")?;
+                let argument = node.child_by_field_name("argument").map_or("", |argument| text.of(argument).trim());
+                match text.of(directive) {
+                    "#pragma" => return Ok(None),
+                    "#undef" => drop(self.macros.values.remove(argument)),
+                    "#error" => {
+                        return Err(text.problem(node, format!("#error {argument}"), "define what the source asks for"));
+                    }
+                    other => {
+                        return Err(text.problem(node, format!("directive `{other}`"), "remove it"));
+                    }
+                }
+                Vec::new()
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The nodes of a conditional part, or of its alternative.
+    fn chosen<'t>(&mut self, text: Text<'_>, node: Node<'t>, condition: bool) -> Result<Vec<Node<'t>>> {
+        let part = |name| node.child_by_field_name(name);
+        if condition {
+            let others = ["name", "condition", "alternative"].map(|name| part(name).map(|other| other.id()));
+            return Ok(children(node).into_iter().filter(|child| !others.contains(&Some(child.id()))).collect());
+        }
+        match part("alternative") {
+            Some(alternative) => Ok(self.preprocess(text, alternative)?.unwrap_or_default()),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether the condition of an `#if` holds.
+    fn condition(&self, text: Text<'_>, node: Node<'_>) -> Result<bool> {
+        Ok(self.condition_value(text, node)? != 0)
+    }
+
+    fn condition_value(&self, text: Text<'_>, node: Node<'_>) -> Result<i128> {
+        let refused = || text.problem(node, format!("`{}` in an #if", text.short(node)), "compare macros and constants");
+        match node.kind() {
+            "preproc_defined" => {
+                let name = children(node).first().map_or("", |name| text.of(*name));
+                Ok(i128::from(self.macros.values.contains_key(name)))
+            }
+            "parenthesized_expression" => match children(node)[..] {
+                [inner] => self.condition_value(text, inner),
+                _ => Err(refused()),
+            },
+            "unary_expression" if text.of(node).starts_with('!') => {
+                Ok(i128::from(self.condition_value(text, field(text, node, "argument")?)? == 0))
+            }
+            "binary_expression" => {
+                let side = |name| self.condition_value(text, field(text, node, name)?);
+                let operator = text.of(field(text, node, "operator")?);
+                match operator {
+                    "&&" => return Ok(i128::from(side("left")? != 0 && side("right")? != 0)),
+                    "||" => return Ok(i128::from(side("left")? != 0 || side("right")? != 0)),
+                    _ => {}
+                }
+                let op = super::expression::binary(operator).ok_or_else(refused)?;
+                constant(op, side("left")?, side("right")?).ok_or_else(refused)
+            }
+            // A name that is no macro is 0.
+            "identifier" if self.macros.get(text.of(node)).is_none() => Ok(0),
+            _ => value(&self.expression(text, node)?).ok_or_else(refused),
+        }
+    }
+
+    /// The expression for which a macro stands, as if it stood at `place`.
+    pub(super) fn expanded(&self, name: &str, place: Place, depth: usize) -> Result<Expr> {
+        let value = self.macros.get(name).unwrap_or_default();
+        let refused = |what: &str| Problem::new(place, format!("macro {name}: {what}"), "give it a constant expression");
+        let used = self.macros.expansions.get() + 1;
+        self.macros.expansions.set(used);
+        if used > MAX_EXPANSIONS {
+            return Err(refused(&format!("more than {MAX_EXPANSIONS} uses of macros")));
+        }
+        if value.is_empty() {
+            return Err(refused("it has no value"));
+        }
+        let begin = "unsigned value = (";
+        let wrapped = format!("{begin}{value});");
+        let tree = tree(&wrapped, place).map_err(|_| refused(&format!("`{value}` is no expression")))?;
+        let text = Text { text: &wrapped, at: Some(place) };
+        let found = tree.root_node().named_descendant_for_byte_range(begin.len(), begin.len() + value.len());
+        // It must be all that stands in the parentheses.
+        match found {
+            Some(node) if node.parent().is_some_and(|parent| parent.kind() == "parenthesized_expression") => {
+                self.expression_at(text, node, depth)
+            }
+            _ => Err(refused(&format!("`{value}` is no expression"))),
+        }
+    }
+}
+
+fn without_comment(value: &str) -> &str {
+    let end = value.find("//").into_iter().chain(value.find("/*")).min();
+    value[..end.unwrap_or(value.len())].trim()
+}
+
+/// The value of a constant expression.
+pub(super) fn value(expression: &Expr) -> Option<i128> {
+    match &expression.kind {
+        ExprKind::Number(number, _) => i128::try_from(*number).ok(),
+        ExprKind::Unary(UnaryOp::LogicalNot, inner) => Some(i128::from(value(inner)? == 0)),
+        ExprKind::Unary(UnaryOp::Plus, inner) => value(inner),
+        ExprKind::Binary(op, a, b) => constant(*op, value(a)?, value(b)?),
+        ExprKind::Select(condition, yes, no) => value(if value(condition)? != 0 { yes } else { no }),
+        ExprKind::Cast(of, inner) => {
+            let (least, most) = of.range();
+            value(inner).filter(|value| (least..=most).contains(value))
+        }
+        _ => None,
+    }
+}
+
+fn constant(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
+    let shift = || u32::try_from(b).ok().filter(|shift| *shift < 127);
+    Some(match op {
+        BinaryOp::Add => a.checked_add(b)?,
+        BinaryOp::Sub => a.checked_sub(b)?,
+        BinaryOp::Mul => a.checked_mul(b)?,
+        BinaryOp::Div => a.checked_div(b)?,
+        BinaryOp::Rem => a.checked_rem(b)?,
+        BinaryOp::Shl => a.checked_mul(1i128 << shift()?)?,
+        BinaryOp::Shr => a >> shift()?,
+        BinaryOp::And => a & b,
+        BinaryOp::Or => a | b,
+        BinaryOp::Xor => a ^ b,
+        BinaryOp::Lt => i128::from(a < b),
+        BinaryOp::Le => i128::from(a <= b),
+        BinaryOp::Gt => i128::from(a > b),
+        BinaryOp::Ge => i128::from(a >= b),
+        BinaryOp::Eq => i128::from(a == b),
+        BinaryOp::Ne => i128::from(a != b),
+        BinaryOp::LogicalAnd => i128::from(a != 0 && b != 0),
+        BinaryOp::LogicalOr => i128::from(a != 0 || b != 0),
+    })
+}

@@ -1,0 +1,277 @@
+//! The pragmas, in the forms that Vitis HLS documents.
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Place, Problem, Result};
+
+/// A `#pragma HLS`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pragma {
+    /// `array_partition`: a dimension of an array is divided among banks.
+    Partition {
+        /// The array.
+        variable: String,
+        /// How the elements are divided.
+        division: Division,
+        /// The dimension, from 1; 0 means all of them.
+        dimension: usize,
+    },
+    /// `pipeline`: iterations begin before earlier ones have ended.
+    Pipeline {
+        /// The cycles from iteration to iteration that are wanted; none asks for the least number.
+        interval: Option<u32>,
+    },
+    /// `unroll`: all iterations of a loop at once.
+    Unroll,
+    /// `dependence … inter false`: iterations of a loop do not depend on one another through an array.
+    Independent {
+        /// The array.
+        variable: String,
+    },
+    /// `interface`: how a parameter is connected.
+    Interface {
+        /// The protocol.
+        mode: Mode,
+        /// The parameter, or `return` for the control of the function.
+        port: String,
+    },
+    /// `bind_storage`: the ports of the banks of an array.
+    Storage {
+        /// The array.
+        variable: String,
+        /// The ports of a bank.
+        ports: Ports,
+    },
+    /// `inline`: a function becomes part of its callers, as all functions do.
+    Inline,
+}
+
+/// How the elements of a dimension are divided among banks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Division {
+    /// Each element is a bank.
+    Complete,
+    /// A bank has neighbouring elements; the number of banks.
+    Block(u32),
+    /// Neighbouring elements are in different banks; the number of banks.
+    Cyclic(u32),
+}
+
+/// The ports of a bank of memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ports {
+    /// `ram_s2p`: one port reads and one writes in each cycle.
+    #[default]
+    ReadAndWrite,
+    /// `ram_t2p`: each of two ports reads or writes in each cycle.
+    TwoOfAny,
+}
+
+/// How a parameter is connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// `ap_ctrl_hs`: start, done, idle, ready.
+    Control,
+    /// `ap_memory`: the ports of a memory outside.
+    Memory,
+    /// `axis`: a stream of elements in their order.
+    Stream,
+}
+
+/// The settings of a pragma.
+struct Settings<'a> {
+    name: &'a str,
+    place: Place,
+    /// Words without a value.
+    words: Vec<&'a str>,
+    values: BTreeMap<String, &'a str>,
+}
+
+impl<'a> Settings<'a> {
+    fn read(name: &'a str, rest: &'a str, place: Place) -> Self {
+        let mut settings = Self { name, place, words: Vec::new(), values: BTreeMap::new() };
+        // Spaces may stand around a sign of equality.
+        let mut tokens = rest.split_whitespace().flat_map(|word| word.split_inclusive('=')).peekable();
+        let mut tokens_of = Vec::new();
+        while let Some(token) = tokens.next() {
+            match token.strip_suffix('=') {
+                Some("") if !tokens_of.is_empty() => {
+                    let key: &str = tokens_of.pop().unwrap_or_default();
+                    settings.values.insert(key.to_ascii_lowercase(), tokens.next().unwrap_or_default());
+                }
+                Some(key) => drop(settings.values.insert(key.to_ascii_lowercase(), tokens.next().unwrap_or_default())),
+                None => tokens_of.push(token),
+            }
+        }
+        settings.words = tokens_of;
+        settings
+    }
+
+    fn problem(&self, what: impl Into<String>, way_out: impl Into<String>) -> Problem {
+        Problem::new(self.place, format!("pragma {}: {}", self.name, what.into()), way_out)
+    }
+
+    fn take(&mut self, key: &str) -> Option<&'a str> {
+        self.values.remove(key)
+    }
+
+    fn variable(&mut self) -> Result<String> {
+        let name = self.take("variable").ok_or_else(|| self.problem("no variable", "add variable=<name>"))?;
+        Ok(name.to_owned())
+    }
+
+    fn number(&mut self, key: &str, most: u32) -> Result<Option<u32>> {
+        let Some(text) = self.take(key) else { return Ok(None) };
+        match text.parse() {
+            Ok(number) if (1..=most).contains(&number) => Ok(Some(number)),
+            _ => Err(self.problem(format!("{key}={text}"), format!("use a number from 1 to {most}"))),
+        }
+    }
+
+    /// The value of a key, or one of the words.
+    fn choice(&mut self, key: &str, choices: &[&'static str]) -> Result<&'static str> {
+        let given = self.take(key);
+        let among = |text: &str| choices.iter().find(|choice| choice.eq_ignore_ascii_case(text)).copied();
+        let word = self.words.iter().position(|word| among(word).is_some()).map(|at| self.words.remove(at));
+        match given.or(word) {
+            Some(text) => among(text).ok_or_else(|| {
+                self.problem(format!("{key}={text}"), format!("use one of {}", choices.join(", ")))
+            }),
+            None => Err(self.problem(format!("no {key}"), format!("add {key}=<one of {}>", choices.join(", ")))),
+        }
+    }
+
+    /// Nothing may be left over.
+    fn end(&self) -> Result<()> {
+        match self.values.keys().map(String::as_str).chain(self.words.iter().copied()).next() {
+            Some(left) => Err(self.problem(format!("`{left}` is not known"), "remove it")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Banks of one dimension.
+const MAX_BANKS: u32 = 1024;
+/// Cycles from iteration to iteration.
+const MAX_INTERVAL: u32 = 4096;
+
+impl Pragma {
+    /// From the words after `#pragma`.
+    pub(crate) fn read(text: &str, place: Place) -> Result<Self> {
+        let mut words = text.trim().splitn(3, char::is_whitespace);
+        let (first, name, rest) =
+            (words.next().unwrap_or_default(), words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        if !first.eq_ignore_ascii_case("HLS") {
+            return Err(Problem::new(place, format!("pragma `{first}` is not known"), "use `#pragma HLS …`, or remove it"));
+        }
+        let mut given = Settings::read(name, rest, place);
+        let pragma = match name.to_ascii_lowercase().as_str() {
+            "array_partition" => {
+                let variable = given.variable()?;
+                let kind = given.choice("type", &["complete", "block", "cyclic"])?;
+                let factor = given.number("factor", MAX_BANKS)?;
+                let dimension = match given.take("dim") {
+                    None => 1,
+                    Some(text) => text
+                        .parse()
+                        .ok()
+                        .filter(|dimension| *dimension <= 8)
+                        .ok_or_else(|| given.problem(format!("dim={text}"), "use 0 for all dimensions, or one from 1 to 8"))?,
+                };
+                let banks = || factor.ok_or_else(|| given.problem(format!("{kind} without a factor"), "add factor=<banks>"));
+                let division = match kind {
+                    "block" => Division::Block(banks()?),
+                    "cyclic" => Division::Cyclic(banks()?),
+                    _ => Division::Complete,
+                };
+                Self::Partition { variable, division, dimension }
+            }
+            "pipeline" => Self::Pipeline { interval: given.number("ii", MAX_INTERVAL)? },
+            "unroll" => Self::Unroll,
+            "dependence" => {
+                let variable = given.variable()?;
+                given.choice("type", &["inter"])?;
+                given.choice("dependent", &["false"])?;
+                Self::Independent { variable }
+            }
+            "interface" => {
+                let mode = match given.choice("mode", &["ap_ctrl_hs", "ap_memory", "axis"])? {
+                    "ap_ctrl_hs" => Mode::Control,
+                    "ap_memory" => Mode::Memory,
+                    _ => Mode::Stream,
+                };
+                let port = given.take("port").ok_or_else(|| given.problem("no port", "add port=<parameter>"))?;
+                Self::Interface { mode, port: port.to_owned() }
+            }
+            "bind_storage" => {
+                let variable = given.variable()?;
+                let ports = match given.choice("type", &["ram_s2p", "ram_t2p"])? {
+                    "ram_s2p" => Ports::ReadAndWrite,
+                    _ => Ports::TwoOfAny,
+                };
+                Self::Storage { variable, ports }
+            }
+            "inline" => Self::Inline,
+            _ => {
+                let known = "array_partition, pipeline, unroll, dependence, interface, bind_storage or inline";
+                return Err(Problem::new(place, format!("pragma HLS `{name}` is not known"), format!("use {known}")));
+            }
+        };
+        given.end()?;
+        Ok(pragma)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Pragma, String> {
+        Pragma::read(text, Place { line: 1, column: 1 }).map_err(|problem| format!("{}; {}", problem.what, problem.way_out))
+    }
+
+    #[test]
+    fn forms_of_old_and_new_releases_are_the_same() {
+        let complete =
+            Pragma::Partition { variable: "a".to_owned(), division: Division::Complete, dimension: 1 };
+        for text in [
+            "HLS array_partition variable=a complete",
+            "HLS ARRAY_PARTITION variable=a type=complete dim=1",
+            "HLS array_partition variable = a complete dim = 1",
+        ] {
+            assert_eq!(read(text), Ok(complete.clone()), "{text}");
+        }
+        assert_eq!(
+            read("HLS array_partition variable=a block factor=8 dim=2"),
+            Ok(Pragma::Partition { variable: "a".to_owned(), division: Division::Block(8), dimension: 2 })
+        );
+        assert_eq!(read("HLS pipeline II=2"), Ok(Pragma::Pipeline { interval: Some(2) }));
+        assert_eq!(read("HLS pipeline"), Ok(Pragma::Pipeline { interval: None }));
+        let independent = Ok(Pragma::Independent { variable: "a".to_owned() });
+        assert_eq!(read("HLS dependence variable=a inter false"), independent);
+        assert_eq!(read("HLS dependence variable=a type=inter dependent=false"), independent);
+        let memory = Ok(Pragma::Interface { mode: Mode::Memory, port: "a".to_owned() });
+        assert_eq!(read("HLS interface ap_memory port=a"), memory);
+        assert_eq!(read("HLS interface mode=ap_memory port=a"), memory);
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        for (text, part) in [
+            ("omp parallel", "pragma `omp` is not known"),
+            ("HLS dataflow", "pragma HLS `dataflow` is not known"),
+            ("HLS pipeline II=0", "pragma pipeline: ii=0; use a number from 1 to 4096"),
+            ("HLS pipeline rewind", "pragma pipeline: `rewind` is not known"),
+            ("HLS array_partition complete", "no variable"),
+            ("HLS array_partition variable=a block", "block without a factor"),
+            ("HLS array_partition variable=a complete dim=9", "dim=9"),
+            ("HLS dependence variable=a intra false", "no type"),
+            ("HLS dependence variable=a inter true", "no dependent"),
+            ("HLS interface m_axi port=a", "no mode; add mode=<one of ap_ctrl_hs, ap_memory, axis>"),
+            ("HLS bind_storage variable=a type=rom_1p", "type=rom_1p"),
+        ] {
+            let said = read(text).unwrap_err();
+            assert!(said.contains(part), "{text}: {said}");
+        }
+    }
+}
