@@ -4,8 +4,11 @@
 //! iteration. The trip counts of loops are constants, so a node that depends on loop variables alone is evaluated in every
 //! iteration, and its range is exact.
 
+mod evaluate;
 mod graph;
 
+pub use evaluate::{EvaluationError, State};
+pub(crate) use graph::Full;
 pub use graph::{Graph, Node, NodeData, Op};
 
 use crate::diagnostic::Place;

@@ -1,0 +1,141 @@
+//! What a program computes, iteration by iteration, in the order of the source.
+
+use super::{Kernel, Memory, Node, Op, Program, Role};
+
+/// The contents of the memories of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The elements of each memory; those that nothing was written to are `None`.
+    pub memories: Vec<Vec<Option<i128>>>,
+}
+
+/// Why an evaluation stops: what no program does that the compiler has accepted and whose assertions hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EvaluationError {
+    /// An element is read before anything is written to it.
+    #[error("{memory}[{element}] is read before it is written, in iteration {iteration} of {kernel}")]
+    Unwritten {
+        /// The memory.
+        memory: String,
+        /// The number of the element.
+        element: usize,
+        /// The kernel.
+        kernel: String,
+        /// The number of the iteration.
+        iteration: usize,
+    },
+    /// A value is beyond the range that the compiler found.
+    #[error("a value of {kernel} is {value}, not in {least} to {most}")]
+    Range {
+        /// The kernel.
+        kernel: String,
+        /// The value.
+        value: i128,
+        /// The least value.
+        least: i128,
+        /// The greatest value.
+        most: i128,
+    },
+}
+
+impl State {
+    /// The state before the first kernel: tables have their contents.
+    #[must_use]
+    pub fn new(program: &Program) -> Self {
+        let contents = |memory: &Memory| match &memory.role {
+            Role::Table(elements) => elements.iter().copied().map(Some).collect(),
+            _ => vec![None; memory.len()],
+        };
+        Self { memories: program.memories.iter().map(contents).collect() }
+    }
+}
+
+impl Program {
+    /// Runs all kernels.
+    ///
+    /// # Errors
+    /// [`EvaluationError`], if an assertion of the source does not hold.
+    pub fn evaluate(&self, state: &mut State) -> Result<(), EvaluationError> {
+        self.kernels.iter().try_for_each(|kernel| {
+            (0..kernel.iterations()).try_for_each(|iteration| kernel.evaluate(&self.memories, iteration, state))
+        })
+    }
+}
+
+impl Kernel {
+    /// Runs one iteration.
+    fn evaluate(&self, memories: &[Memory], iteration: usize, state: &mut State) -> Result<(), EvaluationError> {
+        // Values in the order of the nodes are not enough: a read comes after the writes before it.
+        let mut values: Vec<Option<i128>> = vec![None; self.graph.len()];
+        for (number, access) in self.accesses.iter().enumerate() {
+            let memory = &memories[access.memory];
+            if let Some(condition) = access.condition
+                && self.value(condition, iteration, &mut values)? == 0
+            {
+                continue;
+            }
+            let mut indices = Vec::new();
+            for &index in &access.indices {
+                indices.push(self.value(index, iteration, &mut values)? as i64);
+            }
+            let element = memory.element(indices);
+            match access.written {
+                Some(written) => {
+                    let value = self.value(written, iteration, &mut values)?;
+                    state.memories[access.memory][element] = Some(value);
+                }
+                None => {
+                    let Some(value) = state.memories[access.memory][element] else {
+                        return Err(EvaluationError::Unwritten {
+                            memory: memory.name.clone(),
+                            element,
+                            kernel: self.name.clone(),
+                            iteration,
+                        });
+                    };
+                    if let Some((node, data)) =
+                        self.graph.nodes().find(|(_, data)| data.op == Op::Read(number))
+                    {
+                        let (least, most) = data.range;
+                        if value < least || value > most {
+                            return Err(EvaluationError::Range { kernel: self.name.clone(), value, least, most });
+                        }
+                        values[node.index()] = Some(value);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn value(
+        &self,
+        node: Node,
+        iteration: usize,
+        values: &mut [Option<i128>],
+    ) -> Result<i128, EvaluationError> {
+        if let Some(value) = self.graph.value_in(node, iteration).or(values[node.index()]) {
+            return Ok(value);
+        }
+        let op = self.graph.get(node).op;
+        let value = match op {
+            // It was not read in this iteration: its condition does not hold, and nothing that counts uses it.
+            Op::Read(_) => 0,
+            // Only the side that counts has a value within its range.
+            Op::Select(condition, yes, no) => {
+                let chosen = if self.value(condition, iteration, values)? != 0 { yes } else { no };
+                self.value(chosen, iteration, values)?
+            }
+            _ => {
+                for operand in op.operands() {
+                    let value = self.value(operand, iteration, values)?;
+                    values[operand.index()] = Some(value);
+                }
+                op.value(|operand| self.graph.value_in(operand, iteration).or(values[operand.index()]).unwrap_or_default())
+                    .unwrap_or_default()
+            }
+        };
+        values[node.index()] = Some(value);
+        Ok(value)
+    }
+}

@@ -1,0 +1,205 @@
+//! The kernel at work: its graph, its accesses, and the conditions under which a statement stands.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::facts::{self, Facts};
+use crate::diagnostic::{Place, Problem, Result};
+use crate::ir::{Access, Graph, Loop, Node, Op};
+
+/// A kernel that is being made.
+pub(super) struct Body {
+    pub(super) place: Place,
+    pub(super) loops: Vec<Loop>,
+    pub(super) graph: Graph,
+    pub(super) accesses: Vec<Access>,
+    variables: Vec<Node>,
+    /// What must hold for the present statement to count, and what follows from each of these.
+    conditions: Vec<(Node, Vec<(Node, (i128, i128))>)>,
+    /// Values of elements that were read or written in this iteration.
+    elements: HashMap<usize, Vec<(Vec<Node>, Node)>>,
+    /// Variables that outlive an iteration, with their present values.
+    registers: BTreeMap<usize, Register>,
+}
+
+struct Register {
+    value: Node,
+    written: Option<Place>,
+}
+
+impl Body {
+    pub(super) fn new(place: Place, loops: Vec<Loop>) -> Result<Self> {
+        let iterations: usize = loops.iter().map(|one| one.trips).product();
+        let mut this = Self {
+            place,
+            loops,
+            graph: Graph::new(iterations),
+            accesses: Vec::new(),
+            variables: Vec::new(),
+            conditions: Vec::new(),
+            elements: HashMap::new(),
+            registers: BTreeMap::new(),
+        };
+        let mut inner = iterations;
+        for level in 0..this.loops.len() {
+            let one = &this.loops[level];
+            inner /= one.trips;
+            let value = |iteration: usize| one.first + one.step * (iteration / inner % one.trips) as i64;
+            let values: Box<[i64]> = (0..iterations).map(value).collect();
+            let node = this.graph.variable(level, values).map_err(|full| refused(place, full))?;
+            this.variables.push(node);
+        }
+        Ok(this)
+    }
+
+    /// The variable of a loop.
+    pub(super) fn variable(&self, level: usize) -> Node {
+        self.variables[level]
+    }
+
+    pub(super) fn add(&mut self, op: Op, place: Place) -> Result<Node> {
+        self.graph.add(op).map_err(|full| refused(place, full))
+    }
+
+    pub(super) fn number(&mut self, value: i128, place: Place) -> Result<Node> {
+        self.graph.number(value).map_err(|full| refused(place, full))
+    }
+
+    /// Whether a node is not 0, as a condition.
+    pub(super) fn truth(&mut self, node: Node, place: Place) -> Result<Node> {
+        if self.graph.is_condition(node) {
+            return Ok(node);
+        }
+        let zero = self.number(0, place)?;
+        let is_zero = self.add(Op::Eq(node, zero), place)?;
+        self.not(is_zero, place)
+    }
+
+    pub(super) fn not(&mut self, condition: Node, place: Place) -> Result<Node> {
+        let zero = self.number(0, place)?;
+        self.add(Op::Eq(condition, zero), place)
+    }
+
+    /// The number of conditions under which the present statement stands.
+    pub(super) fn depth(&self) -> usize {
+        self.conditions.len()
+    }
+
+    pub(super) fn enter(&mut self, condition: Node) {
+        let facts = facts::of(&self.graph, condition, true);
+        self.conditions.push((condition, facts));
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.conditions.pop();
+    }
+
+    /// That the conditions from the `from`-th on hold; none if there are none.
+    pub(super) fn condition(&mut self, from: usize, place: Place) -> Result<Option<Node>> {
+        let conditions: Vec<Node> = self.conditions[from..].iter().map(|(condition, _)| *condition).collect();
+        let mut all = None;
+        for condition in conditions {
+            all = Some(match all {
+                None => condition,
+                Some(earlier) => self.add(Op::And(earlier, condition), place)?,
+            });
+        }
+        Ok(all)
+    }
+
+    /// Notes what an assertion says. Outside of conditions it holds for good.
+    pub(super) fn assert(&mut self, condition: Node) {
+        let facts = facts::of(&self.graph, condition, true);
+        match self.conditions.last_mut() {
+            Some((_, known)) => known.extend(facts),
+            None => facts.into_iter().for_each(|(node, range)| self.graph.narrow(node, range)),
+        }
+    }
+
+    /// The range of a node where the present statement counts.
+    pub(super) fn range(&self, node: Node) -> (i128, i128) {
+        let known = self.conditions.iter().flat_map(|(_, facts)| facts.iter().copied());
+        Facts::new(known).range(&self.graph, node)
+    }
+
+    /// The iterations in which the present statement can count.
+    pub(super) fn iterations(&self) -> impl Iterator<Item = usize> {
+        let count: usize = self.loops.iter().map(|one| one.trips).product();
+        let holds = |iteration: usize| {
+            self.conditions.iter().all(|(condition, _)| self.graph.value_in(*condition, iteration) != Some(0))
+        };
+        (0..count).filter(move |&iteration| holds(iteration))
+    }
+
+    /// `condition ? yes : no`, whose range follows from the condition.
+    pub(super) fn select(&mut self, condition: Node, yes: Node, no: Node, place: Place) -> Result<Node> {
+        let range = |holds: bool, node: Node| Facts::new(facts::of(&self.graph, condition, holds)).range(&self.graph, node);
+        let (a, b) = (range(true, yes), range(false, no));
+        let node = self.add(Op::Select(condition, yes, no), place)?;
+        if matches!(self.graph.get(node).op, Op::Select(..)) {
+            self.graph.narrow(node, (a.0.min(b.0), a.1.max(b.1)));
+        }
+        Ok(node)
+    }
+
+    /// Reads an element.
+    pub(super) fn read(&mut self, memory: usize, indices: Vec<Node>, range: (i128, i128), place: Place) -> Result<Node> {
+        if let Some((_, value)) =
+            self.elements.get(&memory).and_then(|known| known.iter().find(|(given, _)| *given == indices))
+        {
+            return Ok(*value);
+        }
+        let condition = self.condition(0, place)?;
+        let access = self.accesses.len();
+        let value = self.graph.read(access, range).map_err(|full| refused(place, full))?;
+        self.accesses.push(Access { memory, indices: indices.clone(), written: None, condition, place });
+        // Under a condition it is read in some iterations only.
+        if condition.is_none() {
+            self.elements.entry(memory).or_default().push((indices, value));
+        }
+        Ok(value)
+    }
+
+    /// Writes an element.
+    pub(super) fn write(&mut self, memory: usize, indices: Vec<Node>, value: Node, place: Place) -> Result<()> {
+        let condition = self.condition(0, place)?;
+        let known = self.elements.entry(memory).or_default();
+        // It may be any of the others.
+        known.clear();
+        if condition.is_none() {
+            known.push((indices.clone(), value));
+        }
+        self.accesses.push(Access { memory, indices, written: Some(value), condition, place });
+        Ok(())
+    }
+
+    /// The value of a variable that outlives an iteration.
+    pub(super) fn register(&mut self, memory: usize, range: (i128, i128), place: Place) -> Result<Node> {
+        if let Some(register) = self.registers.get(&memory) {
+            return Ok(register.value);
+        }
+        let access = self.accesses.len();
+        let value = self.graph.read(access, range).map_err(|full| refused(place, full))?;
+        self.accesses.push(Access { memory, indices: Vec::new(), written: None, condition: None, place });
+        self.registers.insert(memory, Register { value, written: None });
+        Ok(value)
+    }
+
+    pub(super) fn set_register(&mut self, memory: usize, value: Node, place: Place) {
+        self.registers.insert(memory, Register { value, written: Some(place) });
+    }
+
+    /// Writes the variables back that outlive the iteration.
+    pub(super) fn write_variables(&mut self) {
+        for (memory, register) in std::mem::take(&mut self.registers) {
+            if let Some(place) = register.written {
+                let written = Some(register.value);
+                self.accesses.push(Access { memory, indices: Vec::new(), written, condition: None, place });
+            }
+        }
+    }
+}
+
+fn refused(place: Place, full: crate::ir::Full) -> Problem {
+    let (what, way_out) = full.what();
+    Problem::new(place, what, way_out)
+}

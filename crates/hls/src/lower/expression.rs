@@ -1,0 +1,590 @@
+//! Expressions and statements of a kernel.
+
+use super::{Binding, Lowering, MAX_TEMPORARIES, Scope, parts};
+use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, Initial, Stmt, StmtKind, Type, UnaryOp};
+use crate::diagnostic::{Place, Problem, Result};
+use crate::ir::{Node, Op, Role};
+use crate::pragma::Pragma;
+
+use super::body::Body;
+
+/// A value and its type in C.
+type Typed = (Node, Type);
+
+impl<'u> Lowering<'u> {
+    /// The kernel at work.
+    pub(super) fn work(&mut self, place: Place) -> Result<&mut Body> {
+        let lost = || Problem::new(place, "an expression that is no constant outside of a kernel", "use constants");
+        self.body.as_mut().ok_or_else(lost)
+    }
+
+    fn add(&mut self, op: Op, place: Place) -> Result<Node> {
+        self.work(place)?.add(op, place)
+    }
+
+    fn number(&mut self, value: i128, place: Place) -> Result<Node> {
+        self.work(place)?.number(value, place)
+    }
+
+    /// Refuses a value that may be beyond its type.
+    fn fitting(&mut self, node: Node, of: Type, place: Place) -> Result<()> {
+        let (least, most) = self.work(place)?.range(node);
+        if least < 0 {
+            let way_out = "subtract from a number that is never less, or under a condition that says so";
+            return Err(Problem::new(place, format!("a value that may be {least}, below zero"), way_out));
+        }
+        if most > of.range().1 {
+            let way_out = "use a wider type, a mask, or assert its range";
+            return Err(Problem::new(place, format!("a value that may be {most}, beyond {of}"), way_out));
+        }
+        Ok(())
+    }
+
+    pub(super) fn expression(&mut self, expression: &Expr) -> Result<Typed> {
+        let place = expression.place;
+        match &expression.kind {
+            ExprKind::Number(value, of) => {
+                let value = i128::try_from(*value).unwrap_or(i128::MAX);
+                Ok((self.number(value, place)?, *of))
+            }
+            ExprKind::Name(name) => match self.find(name, place)?.clone() {
+                Binding::Constant(value, of) => Ok((self.number(value, place)?, of)),
+                Binding::Value(of, Some(node), _) => Ok((node, of)),
+                Binding::Value(_, None, _) => {
+                    Err(Problem::new(place, format!("`{name}` has no value yet"), "assign to it before"))
+                }
+                Binding::Memory(memory, of) if self.memories[memory].lengths.is_empty() => {
+                    let range = self.memories[memory].range;
+                    Ok((self.work(place)?.register(memory, range, place)?, of))
+                }
+                Binding::Memory(..) | Binding::Values(..) => {
+                    Err(Problem::new(place, format!("`{name}` is an array"), "use one of its elements"))
+                }
+            },
+            ExprKind::Element(name, indices) => self.element(name, indices, place),
+            ExprKind::Unary(op, inner) => {
+                let (node, of) = self.expression(inner)?;
+                let promoted = of.promoted();
+                Ok(match op {
+                    UnaryOp::Plus => (node, promoted),
+                    UnaryOp::LogicalNot => {
+                        let truth = self.work(place)?.truth(node, place)?;
+                        (self.work(place)?.not(truth, place)?, Type::INT)
+                    }
+                    UnaryOp::Not => {
+                        let all = self.number(if promoted.signed { -1 } else { promoted.range().1 }, place)?;
+                        (self.add(Op::Sub(all, node), place)?, promoted)
+                    }
+                })
+            }
+            ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), left, right) => {
+                let left = self.expression(left)?.0;
+                let left = self.work(place)?.truth(left, place)?;
+                // The right side counts only if the left one has not decided.
+                let open = if *op == BinaryOp::LogicalAnd { left } else { self.work(place)?.not(left, place)? };
+                self.work(place)?.enter(open);
+                let right = self.expression(right);
+                self.work(place)?.leave();
+                let right = self.work(place)?.truth(right?.0, place)?;
+                let op = if *op == BinaryOp::LogicalAnd { Op::And(left, right) } else { Op::Or(left, right) };
+                Ok((self.add(op, place)?, Type::INT))
+            }
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (self.expression(left)?, self.expression(right)?);
+                self.binary(*op, left, right, place)
+            }
+            ExprKind::Select(condition, yes, no) => {
+                let condition = self.expression(condition)?.0;
+                let condition = self.work(place)?.truth(condition, place)?;
+                let opposite = self.work(place)?.not(condition, place)?;
+                self.work(place)?.enter(condition);
+                let yes = self.expression(yes);
+                self.work(place)?.leave();
+                self.work(place)?.enter(opposite);
+                let no = self.expression(no);
+                self.work(place)?.leave();
+                let ((yes, of_yes), (no, of_no)) = (yes?, no?);
+                Ok((self.work(place)?.select(condition, yes, no, place)?, of_yes.common(of_no)))
+            }
+            ExprKind::Cast(of, inner) => {
+                let (node, _) = self.expression(inner)?;
+                let (least, most) = self.work(place)?.range(node);
+                if least < 0 {
+                    let way_out = "subtract from a number that is never less, or under a condition that says so";
+                    return Err(Problem::new(place, format!("a value that may be {least}, below zero"), way_out));
+                }
+                if most <= of.range().1 {
+                    return Ok((node, *of));
+                }
+                let mask = self.number(of.range().1, place)?;
+                Ok((self.add(Op::And(node, mask), place)?, *of))
+            }
+            ExprKind::Call(name, arguments) => {
+                let result = self.called(name, arguments, place)?;
+                result.ok_or_else(|| Problem::new(place, format!("`{name}` returns no value"), "return one"))
+            }
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, (a, of_a): Typed, (b, of_b): Typed, place: Place) -> Result<Typed> {
+        let of = of_a.common(of_b);
+        let condition = |this: &mut Self, op: Op, negated: bool| {
+            let node = this.add(op, place)?;
+            let node = if negated { this.work(place)?.not(node, place)? } else { node };
+            Ok((node, Type::INT))
+        };
+        let (op, of) = match op {
+            BinaryOp::Add => (Op::Add(a, b), of),
+            BinaryOp::Sub => (Op::Sub(a, b), of),
+            BinaryOp::Mul => (Op::Mul(a, b), of),
+            BinaryOp::Div | BinaryOp::Rem => {
+                self.fitting(a, Type::unsigned(128), place)?;
+                let divisor = self.work(place)?.graph.constant(b).filter(|divisor| *divisor > 0);
+                let Some(divisor) = divisor else {
+                    return Err(Problem::new(place, "a division by what is no constant above zero", "divide by a constant"));
+                };
+                (if op == BinaryOp::Div { Op::Div(a, divisor) } else { Op::Rem(a, divisor) }, of)
+            }
+            BinaryOp::Shl | BinaryOp::Shr => {
+                self.fitting(a, Type::unsigned(128), place)?;
+                let bits = of_a.promoted().bits;
+                let (least, most) = self.work(place)?.range(b);
+                if least < 0 || most >= i128::from(bits.min(127)) {
+                    let wrong = if least < 0 { least } else { most };
+                    return Err(Problem::new(place, format!("a shift by {wrong} of {bits} bits"), "shift by less"));
+                }
+                (if op == BinaryOp::Shl { Op::Shl(a, b) } else { Op::Shr(a, b) }, of_a.promoted())
+            }
+            BinaryOp::And => (Op::And(a, b), of),
+            BinaryOp::Or => (Op::Or(a, b), of),
+            BinaryOp::Xor => (Op::Xor(a, b), of),
+            BinaryOp::Lt => return condition(self, Op::Lt(a, b), false),
+            BinaryOp::Ge => return condition(self, Op::Lt(a, b), true),
+            BinaryOp::Gt => return condition(self, Op::Lt(b, a), false),
+            BinaryOp::Le => return condition(self, Op::Lt(b, a), true),
+            BinaryOp::Eq => return condition(self, Op::Eq(a, b), false),
+            BinaryOp::Ne => return condition(self, Op::Eq(a, b), true),
+            BinaryOp::LogicalAnd | BinaryOp::LogicalOr => {
+                return Err(Problem::new(place, "a condition as a number", "use it in an `if`"));
+            }
+        };
+        let node = self.add(op, place)?;
+        let (least, most) = self.work(place)?.range(node);
+        let bound = of.range();
+        // C computes an unsigned result modulo a power of two. Here that is a mistake, unless a mask says that it is none.
+        if least < if of.signed { bound.0 } else { 0 } {
+            let way_out = "subtract from a number that is never less, or under a condition that says so";
+            return Err(Problem::new(place, format!("a result that may be {least}, below zero"), way_out));
+        }
+        if most > bound.1 {
+            let way_out = "convert an operand to a wider type before, or assert its range";
+            return Err(Problem::new(place, format!("a result that may be {most}, beyond {of}"), way_out));
+        }
+        Ok((node, of))
+    }
+
+    /// The indices of an element, each below its length.
+    fn indices(&mut self, name: &str, lengths: &[usize], indices: &[Expr], place: Place) -> Result<Vec<Node>> {
+        if indices.len() != lengths.len() {
+            let what = format!("{} indices of `{name}`, which has {} dimensions", indices.len(), lengths.len());
+            return Err(Problem::new(place, what, "use one index for each dimension"));
+        }
+        let mut nodes = Vec::new();
+        for (index, &length) in indices.iter().zip(lengths) {
+            let node = self.expression(index)?.0;
+            let body = self.work(place)?;
+            let (least, most) = body.range(node);
+            let wrong = if body.graph.get(node).is_known() {
+                // Exactly, in the iterations that count.
+                let inside = |value: &i128| (0..length as i128).contains(value);
+                body.iterations().find_map(|iteration| {
+                    body.graph.value_in(node, iteration).filter(|value| !inside(value)).map(|value| (value, Some(iteration)))
+                })
+            } else if least < 0 {
+                Some((least, None))
+            } else {
+                (most >= length as i128).then_some((most, None))
+            };
+            if let Some((value, iteration)) = wrong {
+                let may_be = if iteration.is_some() { "is" } else { "may be" };
+                let at = iteration.map_or(String::new(), |iteration| format!(" in {}", self.named(iteration)));
+                let what = format!("an index of `{name}` {may_be} {value}{at}; its length is {length}");
+                return Err(Problem::new(index.place, what, "keep indices below the length, or assert it"));
+            }
+            nodes.push(node);
+        }
+        Ok(nodes)
+    }
+
+    /// An iteration by the values of its loops' variables.
+    fn named(&self, iteration: usize) -> String {
+        let Some(body) = &self.body else { return String::new() };
+        let value = |(level, one): (usize, &crate::ir::Loop)| {
+            let value = body.graph.value_in(body.variable(level), iteration).unwrap_or_default();
+            format!("{} = {value}", one.name)
+        };
+        body.loops.iter().enumerate().map(value).collect::<Vec<_>>().join(", ")
+    }
+
+    fn element(&mut self, name: &str, indices: &[Expr], place: Place) -> Result<Typed> {
+        match self.find(name, place)?.clone() {
+            Binding::Values(of, lengths, values, _) => {
+                let at = self.temporary(name, &lengths, indices, place)?;
+                match values[at] {
+                    Some(node) => Ok((node, of)),
+                    None => Err(Problem::new(place, format!("an element of `{name}` has no value yet"), "assign to it before")),
+                }
+            }
+            Binding::Memory(memory, of) => {
+                let lengths = self.memories[memory].lengths.clone();
+                let nodes = self.indices(name, &lengths, indices, place)?;
+                let found = &self.memories[memory];
+                if let Role::Table(elements) = &found.role {
+                    let graph = &self.work_ref(place)?.graph;
+                    let constants: Option<Vec<i64>> =
+                        nodes.iter().map(|&node| graph.constant(node).and_then(|value| value.try_into().ok())).collect();
+                    if let Some(constants) = constants {
+                        let value = elements[found.element(constants)];
+                        return Ok((self.number(value, place)?, of));
+                    }
+                }
+                let range = found.range;
+                Ok((self.work(place)?.read(memory, nodes, range, place)?, of))
+            }
+            _ => Err(Problem::new(place, format!("`{name}` is no array"), "use it without an index")),
+        }
+    }
+
+    fn work_ref(&self, place: Place) -> Result<&Body> {
+        self.body.as_ref().ok_or_else(|| Problem::new(place, "an element outside of a kernel", "use constants"))
+    }
+
+    /// The place of an element of an array of the iteration.
+    fn temporary(&mut self, name: &str, lengths: &[usize], indices: &[Expr], place: Place) -> Result<usize> {
+        let nodes = self.indices(name, lengths, indices, place)?;
+        let mut at = 0;
+        for (node, length) in nodes.into_iter().zip(lengths) {
+            let Some(index) = self.work(place)?.graph.constant(node) else {
+                let what = format!("an index of `{name}`, an array inside of a loop, is no constant");
+                return Err(Problem::new(place, what, "declare the array outside of the loop, or unroll the loop of the index"));
+            };
+            at = at * length + index as usize;
+        }
+        Ok(at)
+    }
+
+    // Statements.
+
+    fn block(&mut self, statements: &'u [Stmt]) -> Result<()> {
+        self.scopes.push(Scope::new());
+        let done = statements.iter().try_for_each(|statement| self.statement(statement));
+        self.scopes.pop();
+        done
+    }
+
+    pub(super) fn statement(&mut self, statement: &'u Stmt) -> Result<()> {
+        let place = statement.place;
+        self.count(place)?;
+        match &statement.kind {
+            StmtKind::Declare(declarations) => declarations.iter().try_for_each(|one| self.declaration(one)),
+            StmtKind::Assign(target, op, value) => {
+                let mut given = self.expression(value)?;
+                if let Some(op) = op {
+                    let before = self.expression(target)?;
+                    given = self.binary(*op, before, given, place)?;
+                }
+                self.assign(target, given)
+            }
+            StmtKind::If(condition, yes, no) => {
+                let condition = self.expression(condition)?.0;
+                let condition = self.work(place)?.truth(condition, place)?;
+                let opposite = self.work(place)?.not(condition, place)?;
+                for (holds, statements) in [(condition, Some(yes)), (opposite, no.as_ref())] {
+                    // What never counts need not be right.
+                    if let Some(statements) = statements
+                        && self.work(place)?.graph.constant(holds) != Some(0)
+                    {
+                        self.work(place)?.enter(holds);
+                        let done = self.block(std::slice::from_ref(statements));
+                        self.work(place)?.leave();
+                        done?;
+                    }
+                }
+                Ok(())
+            }
+            StmtKind::For(one) => {
+                let (pragmas, statements) = parts(&one.body);
+                if let Some((_, at)) = pragmas.iter().find(|(pragma, _)| **pragma != Pragma::Unroll) {
+                    return Err(Problem::new(*at, "a pragma of a loop that is unrolled", "remove it; loops inside of a pipeline are unrolled"));
+                }
+                let trips = self.trips(one, place)?;
+                for iteration in 0..trips.trips {
+                    let value = i128::from(trips.first) + i128::from(trips.step) * iteration as i128;
+                    self.scopes.push(Scope::from([(one.variable.clone(), Binding::Constant(value, one.of))]));
+                    let done = self.block(statements);
+                    self.scopes.pop();
+                    done?;
+                }
+                Ok(())
+            }
+            StmtKind::Block(statements) => self.block(statements),
+            StmtKind::Call(name, arguments) => self.called(name, arguments, place).map(drop),
+            StmtKind::Assert(condition) => {
+                let condition = self.expression(condition)?.0;
+                let body = self.work(place)?;
+                let condition = body.truth(condition, place)?;
+                if body.graph.constant(condition) == Some(0) {
+                    return Err(Problem::new(place, "an assertion that never holds", "mend it"));
+                }
+                body.assert(condition);
+                Ok(())
+            }
+            StmtKind::Return(_) => Err(Problem::new(place, "a `return` inside of a loop", "return at the end")),
+            StmtKind::Pragma(pragma) => self.pragma_inside(pragma, place),
+        }
+    }
+
+    /// Arrays of an iteration are registers already.
+    fn pragma_inside(&mut self, pragma: &Pragma, place: Place) -> Result<()> {
+        if let Pragma::Partition { variable, .. } = pragma
+            && let Binding::Values(..) = self.find(variable, place)?
+        {
+            return Ok(());
+        }
+        if *pragma == Pragma::Inline {
+            return Ok(());
+        }
+        Err(Problem::new(place, "a pragma inside of a kernel", "put it after the declaration, or first into its loop"))
+    }
+
+    fn declaration(&mut self, declaration: &'u Declaration) -> Result<()> {
+        let place = declaration.place;
+        if declaration.fixed {
+            let what = format!("`{}` is static inside of a loop", declaration.name);
+            return Err(Problem::new(place, what, "declare it outside of loops"));
+        }
+        let depth = self.work(place)?.depth();
+        if declaration.lengths.is_empty() {
+            let node = match &declaration.initial {
+                None => None,
+                Some(Initial::Value(value)) => {
+                    let (node, _) = self.expression(value)?;
+                    self.fitting(node, declaration.of, value.place)?;
+                    Some(node)
+                }
+                Some(Initial::Elements(_, place)) => {
+                    return Err(Problem::new(*place, "braces around a value", "remove them"));
+                }
+            };
+            self.declare(&declaration.name, Binding::Value(declaration.of, node, depth));
+            return Ok(());
+        }
+        let lengths = self.lengths(declaration)?;
+        let length: usize = lengths.iter().product();
+        if length > MAX_TEMPORARIES {
+            let what = format!("{length} elements of an array inside of a loop, at most {MAX_TEMPORARIES}");
+            return Err(Problem::new(place, what, "declare it outside of the loop"));
+        }
+        let mut values = vec![None; length];
+        match (&declaration.initial, lengths.as_slice()) {
+            (None, _) => {}
+            (Some(Initial::Elements(listed, _)), [length]) if listed.len() <= *length => {
+                let zero = self.number(0, place)?;
+                values.fill(Some(zero));
+                for (place_of, one) in values.iter_mut().zip(listed) {
+                    let Initial::Value(value) = one else {
+                        return Err(Problem::new(place, "braces in braces", "list values"));
+                    };
+                    let (node, _) = self.expression(value)?;
+                    self.fitting(node, declaration.of, value.place)?;
+                    *place_of = Some(node);
+                }
+            }
+            _ => return Err(Problem::new(place, "initial elements of another form", "assign to the elements")),
+        }
+        self.declare(&declaration.name, Binding::Values(declaration.of, lengths, values, depth));
+        Ok(())
+    }
+
+    fn assign(&mut self, target: &Expr, (node, _): Typed) -> Result<()> {
+        let place = target.place;
+        let (name, indices) = match &target.kind {
+            ExprKind::Name(name) => (name, None),
+            ExprKind::Element(name, indices) => (name, Some(indices)),
+            _ => return Err(Problem::new(place, "an assignment to no variable", "assign to a variable or an element")),
+        };
+        match (self.find(name, place)?.clone(), indices) {
+            (Binding::Value(of, before, depth), None) => {
+                self.fitting(node, of, place)?;
+                let value = self.merged(node, before, depth, place)?;
+                self.replace(name, Binding::Value(of, Some(value), depth));
+            }
+            (Binding::Values(of, lengths, mut values, depth), Some(indices)) => {
+                self.fitting(node, of, place)?;
+                let at = self.temporary(name, &lengths, indices, place)?;
+                values[at] = Some(self.merged(node, values[at], depth, place)?);
+                self.replace(name, Binding::Values(of, lengths, values, depth));
+            }
+            (Binding::Memory(memory, of), None) if self.memories[memory].lengths.is_empty() => {
+                self.assign_variable(memory, of, (node, of), place)?;
+            }
+            (Binding::Memory(memory, of), Some(indices)) => {
+                if self.is_fixed(memory) {
+                    let what = format!("`{name}` is a table");
+                    return Err(Problem::new(place, what, "remove `static` or `const`, or fill it by a function of constants alone"));
+                }
+                self.fitting(node, of, place)?;
+                let lengths = self.memories[memory].lengths.clone();
+                let nodes = self.indices(name, &lengths, indices, place)?;
+                self.work(place)?.write(memory, nodes, node, place)?;
+            }
+            (Binding::Constant(..), None) => {
+                return Err(Problem::new(place, format!("`{name}` is a constant"), "assign to a variable"));
+            }
+            _ => return Err(Problem::new(place, format!("`{name}` and its index do not fit"), "use indices with arrays only")),
+        }
+        Ok(())
+    }
+
+    /// Assigns to a variable that outlives an iteration.
+    pub(super) fn assign_variable(&mut self, memory: usize, of: Type, (node, _): Typed, place: Place) -> Result<()> {
+        self.fitting(node, of, place)?;
+        let range = self.memories[memory].range;
+        let body = self.work(place)?;
+        let value = match body.condition(0, place)? {
+            None => node,
+            Some(condition) => {
+                let before = body.register(memory, range, place)?;
+                body.select(condition, node, before, place)?
+            }
+        };
+        body.set_register(memory, value, place);
+        Ok(())
+    }
+
+    /// A new value of a variable that was declared under `depth` conditions.
+    fn merged(&mut self, node: Node, before: Option<Node>, depth: usize, place: Place) -> Result<Node> {
+        let body = self.work(place)?;
+        match (body.condition(depth, place)?, before) {
+            (Some(condition), Some(before)) => body.select(condition, node, before, place),
+            _ => Ok(node),
+        }
+    }
+
+    fn replace(&mut self, name: &str, binding: Binding) {
+        if let Some(slot) = self.scopes.iter_mut().rev().find_map(|scope| scope.get_mut(name)) {
+            *slot = binding;
+        }
+    }
+
+    /// A call inside of a kernel: the function's statements with its parameters bound.
+    fn called(&mut self, name: &str, arguments: &[Expr], place: Place) -> Result<Option<Typed>> {
+        let function = self.callee(name, arguments.len(), place)?;
+        let depth = self.work(place)?.depth();
+        let mut scope = Scope::new();
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            let binding = if parameter.lengths.is_empty() {
+                let (node, _) = self.expression(argument)?;
+                self.fitting(node, parameter.of, argument.place)?;
+                match self.work(place)?.graph.constant(node) {
+                    Some(value) => Binding::Constant(value, parameter.of),
+                    None => Binding::Value(parameter.of, Some(node), depth),
+                }
+            } else {
+                match self.array_argument(parameter, argument)? {
+                    Binding::Values(..) => {
+                        let what = format!("`{}` is an array inside of a loop", parameter.name);
+                        return Err(Problem::new(argument.place, what, "pass its elements as values"));
+                    }
+                    binding => binding,
+                }
+            };
+            scope.insert(parameter.name.clone(), binding);
+        }
+        let globals = self.scopes[0].clone();
+        let outer = std::mem::replace(&mut self.scopes, vec![globals, scope]);
+        self.calls.push(function);
+        let result = self.tail(&function.body, function.result);
+        self.calls.pop();
+        self.scopes = outer;
+        match (function.result, result?) {
+            (Some(of), Some(node)) => Ok(Some((node, of))),
+            (Some(_), None) => Err(Problem::new(place, format!("`{name}` returns no value"), "return one on every way")),
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// Statements of a function with what they return. After a `return` nothing counts.
+    fn tail(&mut self, statements: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
+        self.scopes.push(Scope::new());
+        let result = self.tail_in_scope(statements, of);
+        self.scopes.pop();
+        result
+    }
+
+    fn tail_in_scope(&mut self, statements: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
+        for (index, statement) in statements.iter().enumerate() {
+            let place = statement.place;
+            match &statement.kind {
+                StmtKind::Return(Some(value)) => {
+                    let Some(of) = of else {
+                        return Err(Problem::new(place, "a value of a function that returns none", "return no value"));
+                    };
+                    let (node, _) = self.expression(value)?;
+                    self.fitting(node, of, value.place)?;
+                    return Ok(Some(node));
+                }
+                StmtKind::Return(None) => return Ok(None),
+                StmtKind::Block(inner) if returns(statement) => {
+                    if index + 1 < statements.len() {
+                        let after = statements[index + 1].place;
+                        return Err(Problem::new(after, "a statement after a `return`", "remove it"));
+                    }
+                    return self.tail(inner, of);
+                }
+                StmtKind::If(condition, yes, no) if returns(statement) => {
+                    let rest = &statements[index + 1..];
+                    let condition = self.expression(condition)?.0;
+                    let condition = self.work(place)?.truth(condition, place)?;
+                    let opposite = self.work(place)?.not(condition, place)?;
+                    self.work(place)?.enter(condition);
+                    let first = self.way(yes, rest, of);
+                    self.work(place)?.leave();
+                    self.work(place)?.enter(opposite);
+                    let second = match no {
+                        Some(no) => self.way(no, rest, of),
+                        None => self.tail(rest, of),
+                    };
+                    self.work(place)?.leave();
+                    return match (first?, second?) {
+                        (Some(a), Some(b)) => self.work(place)?.select(condition, a, b, place).map(Some),
+                        (None, None) => Ok(None),
+                        _ => Err(Problem::new(place, "a `return` on one of two ways", "return on both")),
+                    };
+                }
+                _ => self.statement(statement)?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// One way of a branch, and what follows it unless it returns.
+    fn way(&mut self, statement: &'u Stmt, rest: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
+        if returns(statement) {
+            return self.tail(std::slice::from_ref(statement), of);
+        }
+        self.block(std::slice::from_ref(statement))?;
+        self.tail(rest, of)
+    }
+}
+
+/// Whether a statement has a `return` inside.
+fn returns(statement: &Stmt) -> bool {
+    match &statement.kind {
+        StmtKind::Return(_) => true,
+        StmtKind::Block(inner) => inner.iter().any(returns),
+        StmtKind::If(_, yes, no) => returns(yes) || no.as_ref().is_some_and(|no| returns(no)),
+        StmtKind::For(one) => returns(&one.body),
+        _ => false,
+    }
+}

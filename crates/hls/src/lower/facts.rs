@@ -1,0 +1,109 @@
+//! What follows from a condition for the ranges of nodes.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crate::ir::{Graph, Node, Op};
+
+type Range = (i128, i128);
+
+/// Operations through which a fact is followed to what depends on it.
+const DEPTH: usize = 12;
+
+/// Ranges of nodes that follow from conditions.
+pub(super) struct Facts {
+    known: HashMap<Node, Range>,
+    found: RefCell<HashMap<Node, Range>>,
+}
+
+impl Facts {
+    pub(super) fn new(facts: impl IntoIterator<Item = (Node, Range)>) -> Self {
+        let mut known: HashMap<Node, Range> = HashMap::new();
+        for (node, range) in facts {
+            let entry = known.entry(node).or_insert(range);
+            *entry = intersection(*entry, range);
+        }
+        Self { known, found: RefCell::default() }
+    }
+
+    /// The range of a node if the conditions hold.
+    pub(super) fn range(&self, graph: &Graph, node: Node) -> Range {
+        if self.known.is_empty() { graph.range(node) } else { self.within(graph, node, DEPTH) }
+    }
+
+    fn within(&self, graph: &Graph, node: Node, depth: usize) -> Range {
+        if let Some(found) = self.found.borrow().get(&node) {
+            return *found;
+        }
+        let data = graph.get(node);
+        let mut range = data.range;
+        if let Some(known) = self.known.get(&node) {
+            range = intersection(range, *known);
+        }
+        if depth > 0
+            && let Some(derived) = graph.range_of(data.op, |operand| self.within(graph, operand, depth - 1))
+        {
+            range = intersection(range, derived);
+        }
+        self.found.borrow_mut().insert(node, range);
+        range
+    }
+}
+
+/// Conditions that exclude one another leave the first range: nothing counts then.
+fn intersection(a: Range, b: Range) -> Range {
+    let both = (a.0.max(b.0), a.1.min(b.1));
+    if both.0 <= both.1 { both } else { a }
+}
+
+/// What follows if a condition holds, or does not.
+pub(super) fn of(graph: &Graph, condition: Node, holds: bool) -> Vec<(Node, Range)> {
+    let mut facts = Vec::new();
+    collect(graph, condition, holds, &mut facts, DEPTH);
+    facts
+}
+
+fn collect(graph: &Graph, condition: Node, holds: bool, facts: &mut Vec<(Node, Range)>, depth: usize) {
+    if depth == 0 {
+        return;
+    }
+    let range = |node: Node| graph.range(node);
+    let (least, most) = (i128::MIN, i128::MAX);
+    match (graph.get(condition).op, holds) {
+        (Op::Lt(a, b), true) => {
+            facts.push((a, (least, range(b).1.saturating_sub(1))));
+            facts.push((b, (range(a).0.saturating_add(1), most)));
+        }
+        (Op::Lt(a, b), false) => {
+            facts.push((a, (range(b).0, most)));
+            facts.push((b, (least, range(a).1)));
+        }
+        (Op::Eq(a, b), _) if graph.constant(b) == Some(0) && graph.is_condition(a) => {
+            collect(graph, a, !holds, facts, depth - 1);
+            facts.push((a, (i128::from(!holds), i128::from(!holds))));
+        }
+        (Op::Eq(a, b), true) => {
+            facts.push((a, range(b)));
+            facts.push((b, range(a)));
+        }
+        (Op::Eq(a, b), false) => {
+            // Another number than the one at the end of the range.
+            if let Some(value) = graph.constant(b) {
+                if range(a).0 == value {
+                    facts.push((a, (value + 1, most)));
+                } else if range(a).1 == value {
+                    facts.push((a, (least, value - 1)));
+                }
+            }
+        }
+        (Op::And(a, b), true) if graph.is_condition(a) && graph.is_condition(b) => {
+            collect(graph, a, true, facts, depth - 1);
+            collect(graph, b, true, facts, depth - 1);
+        }
+        (Op::Or(a, b), false) => {
+            collect(graph, a, false, facts, depth - 1);
+            collect(graph, b, false, facts, depth - 1);
+        }
+        _ => {}
+    }
+}

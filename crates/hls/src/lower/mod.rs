@@ -1,0 +1,708 @@
+//! From syntax to memories and kernels: functions are inlined, loops unrolled, branches turned into selections.
+
+mod body;
+mod expression;
+mod facts;
+
+use std::collections::HashMap;
+
+use crate::ast::{Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Type, Unit};
+use crate::diagnostic::{Place, Problem, Result};
+use crate::interpret::{Argumented, Array, Interpreter};
+use crate::ir::{Kernel, Loop, Memory, Node, Program, Role};
+use crate::pragma::{Mode, Pragma};
+use body::Body;
+
+/// Iterations of all kernels together.
+const MAX_ITERATIONS: usize = 1 << 22;
+/// Statements that unrolling and inlining give.
+const MAX_STATEMENTS: usize = 1 << 18;
+/// Functions inside of one another.
+const MAX_CALLS: usize = 64;
+/// Elements of an array of a kernel's own.
+const MAX_TEMPORARIES: usize = 1 << 12;
+
+/// Lowers a function of a source.
+pub(crate) fn lower(unit: &Unit, name: &str) -> Result<Program> {
+    // Elements of a local memory have the range of what is written. The first pass finds it with the ranges of types.
+    let first = Lowering::run(unit, name, &[])?;
+    let ranges = written(&first);
+    Lowering::run(unit, name, &ranges)
+}
+
+/// The range of what is in each memory: of what is written, and what is asserted of what comes from outside.
+fn written(program: &Program) -> Vec<(i128, i128)> {
+    let mut ranges = Vec::new();
+    for (number, memory) in program.memories.iter().enumerate() {
+        let mut found: Option<(i128, i128)> = match &memory.role {
+            Role::Table(_) => Some(memory.range),
+            _ => None,
+        };
+        let mut join = |range: (i128, i128)| {
+            found = Some(found.map_or(range, |known| (known.0.min(range.0), known.1.max(range.1))));
+        };
+        for kernel in &program.kernels {
+            for (node, data) in kernel.graph.nodes() {
+                // A parameter has contents from outside, of which the reads know the range.
+                if let crate::ir::Op::Read(access) = data.op
+                    && kernel.accesses[access].memory == number
+                    && memory.role == Role::Parameter
+                {
+                    join(kernel.graph.range(node));
+                }
+            }
+            for access in kernel.accesses.iter().filter(|access| access.memory == number) {
+                if let Some(value) = access.written {
+                    join(kernel.graph.range(value));
+                }
+            }
+        }
+        let (least, most) = found.unwrap_or(memory.range);
+        ranges.push((least.clamp(0, memory.range.1), most.clamp(0, memory.range.1)));
+    }
+    ranges
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+enum Binding {
+    /// A value that is known.
+    Constant(i128, Type),
+    /// A variable of an iteration; none before its first assignment. With the number of conditions at its declaration.
+    Value(Type, Option<Node>, usize),
+    /// An array of an iteration, whose indices are constants.
+    Values(Type, Vec<usize>, Vec<Option<Node>>, usize),
+    /// An array, or a variable, that outlives an iteration.
+    Memory(usize, Type),
+}
+
+type Scope = HashMap<String, Binding>;
+
+struct Lowering<'u> {
+    unit: &'u Unit,
+    interpreter: Interpreter<'u>,
+    /// The ranges of memories that an earlier pass found.
+    ranges: &'u [(i128, i128)],
+    memories: Vec<Memory>,
+    /// Memories that are `static`: tables, once a function has filled them.
+    fixed: HashMap<usize, Array>,
+    kernels: Vec<Kernel>,
+    scopes: Vec<Scope>,
+    /// The functions whose statements are at work.
+    calls: Vec<&'u Function>,
+    statements: usize,
+    iterations: usize,
+    /// The kernel that is being made.
+    body: Option<Body>,
+}
+
+impl<'u> Lowering<'u> {
+    fn run(unit: &'u Unit, name: &str, ranges: &'u [(i128, i128)]) -> Result<Program> {
+        let interpreter = Interpreter::new(unit)?;
+        let function = interpreter.function(name, Place { line: 1, column: 1 })?;
+        let mut this = Self {
+            unit,
+            interpreter,
+            ranges,
+            memories: Vec::new(),
+            fixed: HashMap::new(),
+            kernels: Vec::new(),
+            scopes: Vec::new(),
+            calls: vec![function],
+            statements: 0,
+            iterations: 0,
+            body: None,
+        };
+        let mut scope = Scope::new();
+        for constant in &unit.constants {
+            let binding = if let Some((value, of)) = this.interpreter.named(&constant.name) {
+                Binding::Constant(value, of)
+            } else {
+                let table = this.interpreter.table(&constant.name).cloned();
+                let table = table.ok_or_else(|| Problem::new(constant.place, "a constant without a value", "give it one"))?;
+                this.table(constant, table)
+            };
+            scope.insert(constant.name.clone(), binding);
+        }
+        this.scopes = vec![scope, Scope::new()];
+        for parameter in &function.parameters {
+            let lengths = this.lengths(parameter)?;
+            let number = this.memory(parameter, lengths, Role::Parameter);
+            this.declare(&parameter.name, Binding::Memory(number, parameter.of));
+        }
+        if let Some(of) = function.result {
+            let place = function.place;
+            let name = "result".to_owned();
+            this.memories.push(Memory {
+                name,
+                place,
+                range: this.range_of(this.memories.len(), of),
+                lengths: Vec::new(),
+                divisions: Vec::new(),
+                ports: Default::default(),
+                role: Role::Result,
+            });
+        }
+        this.function_level(&function.body, true)?;
+        this.end_straight()?;
+        Ok(Program { name: function.name.clone(), memories: this.memories, kernels: this.kernels })
+    }
+
+    fn declare(&mut self, name: &str, binding: Binding) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_owned(), binding);
+        }
+    }
+
+    fn find(&self, name: &str, place: Place) -> Result<&Binding> {
+        let found = self.scopes.iter().rev().find_map(|scope| scope.get(name));
+        found.ok_or_else(|| Problem::new(place, format!("`{name}` is not declared"), "declare it, or define it as a macro"))
+    }
+
+    /// The constants that are in sight.
+    fn constants(&self) -> HashMap<String, (i128, Type)> {
+        let mut found = HashMap::new();
+        for (name, binding) in self.scopes.iter().flatten() {
+            match binding {
+                Binding::Constant(value, of) => drop(found.insert(name.clone(), (*value, *of))),
+                // Another variable of that name hides it.
+                _ => drop(found.remove(name)),
+            }
+        }
+        found
+    }
+
+    /// The value of an expression, if that is a constant.
+    fn constant(&mut self, expression: &Expr) -> Option<i128> {
+        let known = self.constants();
+        self.interpreter.constant(expression, &known).ok()
+    }
+
+    fn lengths(&mut self, declaration: &Declaration) -> Result<Vec<usize>> {
+        let known = self.constants();
+        let mut lengths = Vec::new();
+        let most = 1usize << 22;
+        for length in &declaration.lengths {
+            let value = self.interpreter.constant(length, &known)?;
+            match usize::try_from(value) {
+                Ok(value) if (1..=most).contains(&value) => lengths.push(value),
+                _ => {
+                    return Err(Problem::new(length.place, format!("a length of {value}"), format!("use 1 to {most}")));
+                }
+            }
+        }
+        if lengths.iter().try_fold(1usize, |all, &one| all.checked_mul(one)).is_none_or(|all| all > most) {
+            return Err(Problem::new(declaration.place, format!("more than {most} elements"), "use a shorter array"));
+        }
+        Ok(lengths)
+    }
+
+    fn range_of(&self, memory: usize, of: Type) -> (i128, i128) {
+        self.ranges.get(memory).copied().unwrap_or(of.range())
+    }
+
+    fn memory(&mut self, declaration: &Declaration, lengths: Vec<usize>, role: Role) -> usize {
+        let number = self.memories.len();
+        let same = |name: &str| self.memories.iter().any(|memory| memory.name == name);
+        let mut name = declaration.name.clone();
+        let mut copy = 1;
+        while same(&name) {
+            copy += 1;
+            name = format!("{}_{copy}", declaration.name);
+        }
+        self.memories.push(Memory {
+            name,
+            place: declaration.place,
+            range: self.range_of(number, declaration.of),
+            divisions: vec![None; lengths.len()],
+            lengths,
+            ports: Default::default(),
+            role,
+        });
+        number
+    }
+
+    fn table(&mut self, declaration: &Declaration, table: Array) -> Binding {
+        let elements: Vec<i128> = table.elements.iter().map(|element| element.unwrap_or(0)).collect();
+        let range = elements.iter().fold((i128::MAX, 0), |(a, b), &v| (a.min(v), b.max(v)));
+        let number = self.memory(declaration, table.lengths, Role::Table(elements));
+        self.memories[number].range = range;
+        Binding::Memory(number, declaration.of)
+    }
+
+    fn count(&mut self, place: Place) -> Result<()> {
+        self.statements += 1;
+        if self.statements > MAX_STATEMENTS {
+            let what = format!("more than {MAX_STATEMENTS} statements after unrolling");
+            return Err(Problem::new(place, what, "unroll less"));
+        }
+        Ok(())
+    }
+
+    // Statements outside of loops.
+
+    /// Statements of a function, and of functions that it calls, outside of loops. `last` if nothing follows them.
+    fn function_level(&mut self, statements: &'u [Stmt], last: bool) -> Result<()> {
+        self.scopes.push(Scope::new());
+        for (index, statement) in statements.iter().enumerate() {
+            self.count(statement.place)?;
+            let is_last = last && index + 1 == statements.len();
+            match &statement.kind {
+                StmtKind::Pragma(pragma) => self.pragma(pragma, statement.place)?,
+                StmtKind::Block(inner) => self.function_level(inner, is_last)?,
+                StmtKind::Declare(declarations) => {
+                    for declaration in declarations {
+                        self.declaration_outside(declaration, statements)?;
+                    }
+                }
+                StmtKind::For(one) => {
+                    self.end_straight()?;
+                    self.loop_outside(one, statement.place)?;
+                }
+                StmtKind::Call(name, arguments) => self.call_outside(name, arguments, statement.place)?,
+                StmtKind::Return(value) if is_last => {
+                    if let Some(value) = value {
+                        self.returned_outside(value, statement.place)?;
+                    }
+                }
+                StmtKind::Return(_) => {
+                    return Err(Problem::new(statement.place, "a `return` before the end", "return at the end"));
+                }
+                _ => {
+                    self.straight(statement.place)?;
+                    self.statement(statement)?;
+                }
+            }
+        }
+        self.scopes.pop();
+        Ok(())
+    }
+
+    /// Begins a kernel that runs once, unless one is at work.
+    fn straight(&mut self, place: Place) -> Result<()> {
+        if self.body.is_none() {
+            self.body = Some(Body::new(place, Vec::new())?);
+        }
+        Ok(())
+    }
+
+    fn end_straight(&mut self) -> Result<()> {
+        match self.body.take() {
+            Some(body) => self.finish(body, None, Vec::new(), None),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a kernel.
+    fn finish(
+        &mut self,
+        mut body: Body,
+        pipeline: Option<Option<u32>>,
+        independent: Vec<(usize, Place)>,
+        name: Option<&str>,
+    ) -> Result<()> {
+        body.write_variables();
+        if body.accesses.is_empty() {
+            return Ok(());
+        }
+        let name = name.map_or_else(|| format!("code_{}", self.kernels.len()), str::to_owned);
+        self.kernels.push(Kernel {
+            name,
+            place: body.place,
+            loops: body.loops,
+            graph: body.graph,
+            accesses: body.accesses,
+            pipeline,
+            independent,
+        });
+        Ok(())
+    }
+
+    fn pragma(&mut self, pragma: &Pragma, place: Place) -> Result<()> {
+        let (variable, number) = match pragma {
+            Pragma::Partition { variable, .. } | Pragma::Storage { variable, .. } => (variable, self.find(variable, place)?),
+            Pragma::Interface { mode: Mode::Control, port } if port == "return" => return Ok(()),
+            Pragma::Interface { port, .. } => (port, self.find(port, place)?),
+            Pragma::Inline => return Ok(()),
+            Pragma::Pipeline { .. } | Pragma::Unroll | Pragma::Independent { .. } => {
+                return Err(Problem::new(place, "a pragma of a loop outside of loops", "put it first into the loop's body"));
+            }
+        };
+        let Binding::Memory(number, _) = *number else {
+            return Err(Problem::new(place, format!("`{variable}` is no array"), "name an array"));
+        };
+        let memory = &mut self.memories[number];
+        match pragma {
+            Pragma::Partition { division, dimension, .. } => {
+                if *dimension > memory.lengths.len() {
+                    let what = format!("dimension {dimension} of `{variable}`, which has {}", memory.lengths.len());
+                    return Err(Problem::new(place, what, "name one that there is"));
+                }
+                for (at, given) in memory.divisions.iter_mut().enumerate() {
+                    if *dimension == 0 || at + 1 == *dimension {
+                        *given = Some(*division);
+                    }
+                }
+            }
+            Pragma::Storage { ports, .. } => memory.ports = *ports,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn declaration_outside(&mut self, declaration: &'u Declaration, after: &'u [Stmt]) -> Result<()> {
+        let known = self.constants();
+        if !declaration.lengths.is_empty() {
+            let binding = match &declaration.initial {
+                Some(_) if declaration.constant => {
+                    let table = self.interpreter.initial(declaration, &known)?;
+                    self.table(declaration, table)
+                }
+                Some(_) => {
+                    return Err(Problem::new(declaration.place, "an array with initial elements", "make it `const`, or assign to them"));
+                }
+                None => {
+                    let lengths = self.lengths(declaration)?;
+                    let empty = Array {
+                        of: declaration.of,
+                        elements: vec![None; lengths.iter().product()],
+                        lengths: lengths.clone(),
+                    };
+                    let number = self.memory(declaration, lengths, Role::Local);
+                    if declaration.fixed {
+                        self.fixed.insert(number, empty);
+                    }
+                    Binding::Memory(number, declaration.of)
+                }
+            };
+            self.declare(&declaration.name, binding);
+            return Ok(());
+        }
+        let initial = match &declaration.initial {
+            Some(crate::ast::Initial::Value(value)) => Some(value),
+            Some(crate::ast::Initial::Elements(_, place)) => {
+                return Err(Problem::new(*place, "braces around a value", "remove them"));
+            }
+            None => None,
+        };
+        let constant = initial.and_then(|value| self.constant(value));
+        if let Some(value) = constant
+            && (declaration.constant || !assigns(after, &declaration.name))
+        {
+            crate::interpret::fitting(value, declaration.of, declaration.place)?;
+            self.declare(&declaration.name, Binding::Constant(value, declaration.of));
+            return Ok(());
+        }
+        if declaration.fixed {
+            return Err(Problem::new(
+                declaration.place,
+                format!("`{}` keeps its value from call to call", declaration.name),
+                "remove `static`",
+            ));
+        }
+        let number = self.memory(declaration, Vec::new(), Role::Local);
+        self.declare(&declaration.name, Binding::Memory(number, declaration.of));
+        if let Some(value) = initial {
+            self.straight(declaration.place)?;
+            let given = self.expression(value)?;
+            self.assign_variable(number, declaration.of, given, declaration.place)?;
+        }
+        Ok(())
+    }
+
+    fn returned_outside(&mut self, value: &Expr, place: Place) -> Result<()> {
+        let Some(number) = self.memories.iter().position(|memory| memory.role == Role::Result) else {
+            return Err(Problem::new(place, "a value of a function that returns none", "return no value"));
+        };
+        if self.calls.len() > 1 {
+            return Err(Problem::new(place, "a result of a function with loops", "write it to an array"));
+        }
+        let of = self.calls[0].result.unwrap_or(Type::unsigned(32));
+        self.straight(place)?;
+        let given = self.expression(value)?;
+        self.assign_variable(number, of, given, place)
+    }
+
+    /// A call for what it does, outside of loops.
+    fn call_outside(&mut self, name: &str, arguments: &'u [Expr], place: Place) -> Result<()> {
+        let function = self.callee(name, arguments.len(), place)?;
+        if self.fills(function, arguments) {
+            return self.fill(function, arguments, place);
+        }
+        self.end_straight()?;
+        let mut scope = Scope::new();
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            let binding = if parameter.lengths.is_empty() {
+                match self.constant(argument) {
+                    Some(value) => {
+                        crate::interpret::fitting(value, parameter.of, argument.place)?;
+                        Binding::Constant(value, parameter.of)
+                    }
+                    None => {
+                        let number = self.memory(parameter, Vec::new(), Role::Local);
+                        self.straight(argument.place)?;
+                        let given = self.expression(argument)?;
+                        self.assign_variable(number, parameter.of, given, argument.place)?;
+                        self.end_straight()?;
+                        Binding::Memory(number, parameter.of)
+                    }
+                }
+            } else {
+                self.array_argument(parameter, argument)?
+            };
+            scope.insert(parameter.name.clone(), binding);
+        }
+        let globals = self.scopes[0].clone();
+        let outer = std::mem::replace(&mut self.scopes, vec![globals, scope]);
+        self.calls.push(function);
+        self.function_level(&function.body, true)?;
+        self.end_straight()?;
+        self.calls.pop();
+        self.scopes = outer;
+        Ok(())
+    }
+
+    /// The function of a call.
+    fn callee(&self, name: &str, arguments: usize, place: Place) -> Result<&'u Function> {
+        let function = self.interpreter.function(name, place)?;
+        if function.parameters.len() != arguments {
+            let what = format!("{arguments} arguments of `{name}`, which has {} parameters", function.parameters.len());
+            return Err(Problem::new(place, what, "give one argument for each parameter"));
+        }
+        if self.calls.iter().any(|caller| std::ptr::eq(*caller, function)) {
+            return Err(Problem::new(place, format!("`{name}` calls itself"), "use a loop"));
+        }
+        if self.calls.len() >= MAX_CALLS {
+            return Err(Problem::new(place, format!("more than {MAX_CALLS} calls inside of one another"), "call fewer"));
+        }
+        Ok(function)
+    }
+
+    fn array_argument(&mut self, parameter: &'u Declaration, argument: &Expr) -> Result<Binding> {
+        let refused = |what: String| Problem::new(argument.place, what, format!("give an array for `{}`", parameter.name));
+        let ExprKind::Name(name) = &argument.kind else { return Err(refused("no array".to_owned())) };
+        let wanted = self.lengths(parameter)?;
+        let binding = self.find(name, argument.place)?.clone();
+        let lengths = match &binding {
+            Binding::Memory(number, _) => &self.memories[*number].lengths,
+            Binding::Values(_, lengths, ..) => lengths,
+            _ => return Err(refused(format!("`{name}` is no array"))),
+        };
+        if *lengths != wanted {
+            return Err(refused(format!("`{name}` has the lengths {lengths:?}, not {wanted:?}")));
+        }
+        Ok(binding)
+    }
+
+    /// Whether a call fills `static` arrays with constants.
+    fn fills(&mut self, function: &Function, arguments: &[Expr]) -> bool {
+        let mut arrays = 0;
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            if parameter.lengths.is_empty() {
+                if self.constant(argument).is_none() {
+                    return false;
+                }
+                continue;
+            }
+            let ExprKind::Name(name) = &argument.kind else { return false };
+            match self.find(name, argument.place) {
+                Ok(Binding::Memory(number, _)) if self.is_fixed(*number) => arrays += 1,
+                _ => return false,
+            }
+        }
+        arrays > 0
+    }
+
+    fn is_fixed(&self, number: usize) -> bool {
+        self.fixed.contains_key(&number) || matches!(self.memories[number].role, Role::Table(_))
+    }
+
+    fn fill(&mut self, function: &'u Function, arguments: &[Expr], place: Place) -> Result<()> {
+        let mut given = Vec::new();
+        let mut numbers = Vec::new();
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            if parameter.lengths.is_empty() {
+                let value = self.constant(argument).unwrap_or_default();
+                given.push(Argumented::Value(value, parameter.of));
+                continue;
+            }
+            let Binding::Memory(number, of) = self.array_argument(parameter, argument)? else { continue };
+            let array = match &self.memories[number].role {
+                Role::Table(elements) => Array {
+                    of,
+                    lengths: self.memories[number].lengths.clone(),
+                    elements: elements.iter().copied().map(Some).collect(),
+                },
+                _ => self.fixed[&number].clone(),
+            };
+            given.push(Argumented::Array(array));
+            numbers.push(number);
+        }
+        for (number, array) in numbers.into_iter().zip(self.interpreter.fill(function, given, place)?) {
+            // Elements that nothing is assigned to are 0, as those of any `static` array.
+            let elements: Vec<i128> = array.elements.iter().map(|element| element.unwrap_or(0)).collect();
+            let memory = &mut self.memories[number];
+            memory.range = elements.iter().fold((i128::MAX, 0), |(a, b), &v| (a.min(v), b.max(v)));
+            memory.role = Role::Table(elements);
+            self.fixed.remove(&number);
+        }
+        Ok(())
+    }
+
+    // Loops.
+
+    fn loop_outside(&mut self, one: &'u For, place: Place) -> Result<()> {
+        let (pragmas, statements) = parts(&one.body);
+        if pragmas.iter().any(|(pragma, _)| **pragma == Pragma::Unroll) {
+            let known = self.trips(one, place)?;
+            for iteration in 0..known.trips {
+                let value = known.first + known.step * iteration as i64;
+                self.scopes.push(Scope::from([(one.variable.clone(), Binding::Constant(value.into(), one.of))]));
+                self.function_level(statements, false)?;
+                self.scopes.pop();
+            }
+            return self.end_straight();
+        }
+        self.nest(one, place)
+    }
+
+    /// A loop whose trip count is a constant.
+    fn trips(&mut self, one: &For, place: Place) -> Result<Loop> {
+        let known = self.constants();
+        let way_out = "use constants for its first value, bound and step";
+        let mut constant = |expression: &Expr, of: &str| {
+            let value = self.interpreter.constant(expression, &known);
+            value.map_err(|_| Problem::new(expression.place, format!("the {of} of a loop is no constant"), way_out))
+        };
+        let (first, bound, step) =
+            (constant(&one.first, "first value")?, constant(&one.bound, "bound")?, constant(&one.step, "step")?);
+        let step = if one.down { -step } else { step };
+        let mut trips = 0usize;
+        let mut variable = first;
+        loop {
+            let (goes_on, _) =
+                crate::interpret::binary(one.compare, (variable, one.of), (bound, one.of), place)?;
+            if goes_on == 0 {
+                break;
+            }
+            trips += 1;
+            if trips > MAX_ITERATIONS {
+                let what = format!("a loop of more than {MAX_ITERATIONS} iterations");
+                return Err(Problem::new(place, what, "use fewer"));
+            }
+            variable += step;
+        }
+        // C computes the variable after the last iteration, too.
+        crate::interpret::fitting(first, one.of, place)?;
+        crate::interpret::fitting(variable, one.of, place)?;
+        let number = |value: i128| i64::try_from(value).unwrap_or(i64::MAX);
+        let name = one.label.clone().unwrap_or_else(|| one.variable.clone());
+        Ok(Loop { name, place, first: number(first), step: number(step), trips })
+    }
+
+    /// A nest of loops as a kernel.
+    fn nest(&mut self, outermost: &'u For, place: Place) -> Result<()> {
+        let mut loops: Vec<(Loop, &'u For)> = Vec::new();
+        let mut before: Vec<&'u Stmt> = Vec::new();
+        let mut one = outermost;
+        let mut at = place;
+        let (pipeline, independent, statements) = loop {
+            loops.push((self.trips(one, at)?, one));
+            let (pragmas, statements) = parts(&one.body);
+            let mut pipeline = None;
+            let mut independent = Vec::new();
+            for (pragma, place) in pragmas {
+                match pragma {
+                    Pragma::Pipeline { interval } => pipeline = Some(*interval),
+                    Pragma::Independent { variable } => match self.find(variable, place)? {
+                        Binding::Memory(number, _) => independent.push((*number, place)),
+                        _ => return Err(Problem::new(place, format!("`{variable}` is no array"), "name an array")),
+                    },
+                    _ => return Err(Problem::new(place, "a pragma that is not of this loop", "put it after the declaration, or first into its loop")),
+                }
+            }
+            let inner = statements.iter().position(|statement| matches!(&statement.kind, StmtKind::For(inner) if !unrolled(inner)));
+            match inner {
+                Some(index) if pipeline.is_none() => {
+                    if index + 1 < statements.len() {
+                        let after = statements[index + 1].place;
+                        return Err(Problem::new(after, "a statement after an inner loop", "put it into a loop of its own, or into the inner loop under an `if`"));
+                    }
+                    let is_pure = |statement: &Stmt| matches!(statement.kind, StmtKind::Declare(_) | StmtKind::Assert(_));
+                    if let Some(other) = statements[..index].iter().find(|statement| !is_pure(statement)) {
+                        return Err(Problem::new(other.place, "a statement before an inner loop", "put it into a loop of its own, or into the inner loop under an `if`"));
+                    }
+                    if !independent.is_empty() {
+                        return Err(Problem::new(at, "a dependence pragma of an outer loop", "put it into the inner loop"));
+                    }
+                    before.extend(&statements[..index]);
+                    let StmtKind::For(inner) = &statements[index].kind else { continue };
+                    (one, at) = (inner, statements[index].place);
+                }
+                _ => break (pipeline, independent, statements),
+            }
+        };
+        let iterations = loops.iter().try_fold(1usize, |all, (one, _)| all.checked_mul(one.trips));
+        self.iterations = iterations.map_or(usize::MAX, |iterations| self.iterations.saturating_add(iterations));
+        if self.iterations > MAX_ITERATIONS {
+            let what = format!("more than {MAX_ITERATIONS} iterations in all");
+            return Err(Problem::new(place, what, "use fewer"));
+        }
+        if iterations == Some(0) {
+            return Ok(());
+        }
+        self.body = Some(Body::new(place, loops.iter().map(|(one, _)| one.clone()).collect())?);
+        self.scopes.push(Scope::new());
+        for (level, (_, one)) in loops.iter().enumerate() {
+            let node = self.work(place)?.variable(level);
+            self.declare(&one.variable, Binding::Value(one.of, Some(node), 0));
+        }
+        for statement in before {
+            self.statement(statement)?;
+        }
+        self.scopes.push(Scope::new());
+        for statement in statements {
+            self.statement(statement)?;
+        }
+        self.scopes.pop();
+        self.scopes.pop();
+        let name = loops.last().map(|(one, _)| one.name.clone());
+        match self.body.take() {
+            Some(body) => self.finish(body, pipeline, independent, name.as_deref()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Pragmas at the beginning of a loop's body, and the statements after them.
+fn parts(body: &Stmt) -> (Vec<(&Pragma, Place)>, &[Stmt]) {
+    let statements = match &body.kind {
+        StmtKind::Block(statements) => statements.as_slice(),
+        _ => std::slice::from_ref(body),
+    };
+    let first = statements.iter().position(|statement| !matches!(statement.kind, StmtKind::Pragma(_)));
+    let first = first.unwrap_or(statements.len());
+    let pragmas = statements[..first].iter().filter_map(|statement| match &statement.kind {
+        StmtKind::Pragma(pragma) => Some((pragma, statement.place)),
+        _ => None,
+    });
+    (pragmas.collect(), &statements[first..])
+}
+
+fn unrolled(one: &For) -> bool {
+    parts(&one.body).0.iter().any(|(pragma, _)| **pragma == Pragma::Unroll)
+}
+
+/// Whether statements assign to a variable of that name.
+fn assigns(statements: &[Stmt], name: &str) -> bool {
+    statements.iter().any(|statement| match &statement.kind {
+        StmtKind::Assign(target, ..) => matches!(&target.kind, ExprKind::Name(assigned) if assigned == name),
+        StmtKind::If(_, yes, no) => {
+            assigns(std::slice::from_ref(yes), name)
+                || no.as_ref().is_some_and(|no| assigns(std::slice::from_ref(no), name))
+        }
+        StmtKind::For(one) => assigns(std::slice::from_ref(&one.body), name),
+        StmtKind::Block(inner) => assigns(inner, name),
+        _ => false,
+    })
+}

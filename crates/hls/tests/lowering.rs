@@ -1,0 +1,85 @@
+//! Lowered programs against the reference, which interprets the source.
+
+use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::{Argument, Source};
+
+const NTT: &str = r"
+#include <assert.h>
+#include <stdint.h>
+#define LOG_N 8
+#define N (1 << LOG_N)
+#define Q 3329
+#define OMEGA 17
+#define B 2
+#define BANKS (2 * B)
+typedef uint16_t word_t;
+
+static void powers(word_t w[N / 2]) {
+  w[0] = 1;
+  for (unsigned i = 1; i < N / 2; i++) w[i] = (uint32_t)w[i - 1] * OMEGA % Q;
+}
+
+static unsigned rotate(unsigned x, unsigned by) { return (x << by | x >> (LOG_N - by)) & (N - 1); }
+
+static unsigned parity(unsigned x) {
+  unsigned p = 0;
+  for (unsigned i = 0; i < LOG_N; i++) p ^= x >> i & 1;
+  return p;
+}
+
+static unsigned bank(unsigned x) { return parity(x & 0x55) | parity(x & 0xaa) << 1; }
+
+void ntt_gs(word_t a[BANKS][N / BANKS]) {
+#pragma HLS array_partition variable=a complete dim=1
+  static word_t w[N / 2];
+  powers(w);
+STAGES:
+  for (unsigned i = 0; i < LOG_N; i++) {
+  BUTTERFLIES:
+    for (unsigned s = 0; s < N / 2; s += B) {
+#pragma HLS pipeline II=1
+#pragma HLS dependence variable=a inter false
+      word_t even[B], odd[B];
+      for (unsigned b = 0; b < B; b++) {
+        unsigned e = rotate(2 * (s + b), LOG_N - i - 1), o = rotate(2 * (s + b) + 1, LOG_N - i - 1);
+        word_t u = a[bank(e)][e >> 2], v = a[bank(o)][o >> 2];
+        assert(u < Q);
+        assert(v < Q);
+        word_t sum = u + v, t = w[(s + b) >> i << i];
+        even[b] = sum >= Q ? sum - Q : sum;
+        odd[b] = (uint32_t)(u + Q - v) * t % Q;
+      }
+      for (unsigned b = 0; b < B; b++) {
+        unsigned e = rotate(2 * (s + b), LOG_N - i - 1), o = rotate(2 * (s + b) + 1, LOG_N - i - 1);
+        a[bank(e)][e >> 2] = even[b];
+        a[bank(o)][o >> 2] = odd[b];
+      }
+    }
+  }
+}
+";
+
+fn random(seed: &mut u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed
+}
+
+#[test]
+fn a_transform_has_the_values_of_the_reference() {
+    let source = Source::new("ntt_gs.c", NTT);
+    let program = source.lower(&[], "ntt_gs").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(program.kernels.len(), 1);
+    let kernel = &program.kernels[0];
+    println!("{} iterations, {} nodes, {} accesses", kernel.iterations(), kernel.graph.len(), kernel.accesses.len());
+    let a = program.memories.iter().position(|memory| memory.role == Role::Parameter).expect("a");
+    assert_eq!((program.memories[a].range, program.memories[a].bits()), ((0, 3328), 12));
+    let mut seed = 1;
+    let given: Vec<i128> = (0..256).map(|_| (random(&mut seed) % 3329).into()).collect();
+    let (_, expected) = source.interpret(&[], "ntt_gs", &[Argument::Elements(given.clone())]).unwrap();
+    let mut state = State::new(&program);
+    state.memories[a] = given.into_iter().map(Some).collect();
+    program.evaluate(&mut state).unwrap();
+    assert_eq!(state.memories[a], expected[0]);
+}
