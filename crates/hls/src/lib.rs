@@ -1,5 +1,6 @@
 //! High-level synthesis: a compiler of a C subset with pragmas to SystemVerilog.
 
+pub mod analysis;
 pub mod ast;
 mod diagnostic;
 mod interpret;

@@ -83,3 +83,20 @@ fn a_transform_has_the_values_of_the_reference() {
     program.evaluate(&mut state).unwrap();
     assert_eq!(state.memories[a], expected[0]);
 }
+
+#[test]
+fn banks_and_distances_of_a_transform_are_those_of_its_order() {
+    use ciphermill_hls::analysis::{Dependence, Layout, Visits, conflicts, distances};
+    let program = Source::new("ntt_gs.c", NTT).lower(&[], "ntt_gs").unwrap_or_else(|error| panic!("{error}"));
+    let kernel = &program.kernels[0];
+    let visits = Visits::of(kernel, &program.memories);
+    let a = program.memories.iter().find(|memory| memory.role == Role::Parameter).expect("a");
+    assert_eq!((Layout::of(a).banks, Layout::of(a).depth), (4, 64));
+    assert_eq!(conflicts(kernel, &program.memories, &visits), []);
+    let found = distances(kernel, &program.memories, &visits);
+    let least = |why, ends| found.iter().filter(|one| one.why == why && one.ends == ends).map(|one| one.iterations).min();
+    // A stage reads n/(4B) iterations after the write at the least, always in the stage before.
+    assert_eq!((least(Dependence::ReadAfterWrite, 1), least(Dependence::ReadAfterWrite, 0)), (Some(32), None));
+    // An iteration writes to where it has read.
+    assert_eq!(least(Dependence::WriteAfterRead, 0), Some(0));
+}

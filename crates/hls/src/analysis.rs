@@ -1,0 +1,310 @@
+//! Banks, conflicts and distances, exactly: each index that depends on loop variables alone is known in every iteration.
+
+use std::collections::HashMap;
+
+use crate::diagnostic::{Problem, Result};
+use crate::ir::{Access, Kernel, Memory, Node, Op, Role};
+use crate::pragma::{Division, Ports};
+
+/// How a memory is built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The number of banks.
+    pub banks: usize,
+    /// Elements of a bank.
+    pub depth: usize,
+    /// Elements of a bank in each dimension, and banks in each dimension.
+    dimensions: Vec<(Division, usize, usize)>,
+}
+
+impl Layout {
+    /// The layout of a memory.
+    #[must_use]
+    pub fn of(memory: &Memory) -> Self {
+        let dimension = |(&length, division): (&usize, &Option<Division>)| {
+            let division = division.unwrap_or(Division::Block(1));
+            let banks = match division {
+                Division::Complete => length,
+                Division::Block(banks) | Division::Cyclic(banks) => (banks as usize).min(length),
+            };
+            (division, length.div_ceil(banks), banks)
+        };
+        let dimensions: Vec<_> = memory.lengths.iter().zip(&memory.divisions).map(dimension).collect();
+        let product = |of: fn(&(Division, usize, usize)) -> usize| dimensions.iter().map(of).product();
+        Self { banks: product(|one| one.2), depth: product(|one| one.1), dimensions }
+    }
+
+    /// The bank and the row of an element.
+    #[must_use]
+    pub fn place(&self, indices: impl IntoIterator<Item = usize>) -> (usize, usize) {
+        self.dimensions.iter().zip(indices).fold((0, 0), |(bank, row), (&(division, depth, banks), index)| {
+            let (within_bank, within_row) = match division {
+                Division::Complete => (index, 0),
+                Division::Block(_) => (index / depth, index % depth),
+                Division::Cyclic(_) => (index % banks, index / banks),
+            };
+            (bank * banks + within_bank, row * depth + within_row)
+        })
+    }
+
+    /// Nodes of the bank and the row of an access.
+    pub(crate) fn nodes(&self, kernel: &mut Kernel, access: usize) -> Result<(Node, Node)> {
+        let Access { indices, place, .. } = kernel.accesses[access].clone();
+        let graph = &mut kernel.graph;
+        let mut add = |op: Op| {
+            graph.add(op).map_err(|full| {
+                let (what, way_out) = full.what();
+                Problem::new(place, what, way_out)
+            })
+        };
+        let zero = add(Op::Const(0))?;
+        let (mut bank, mut row) = (zero, zero);
+        for (&(division, depth, banks), &index) in self.dimensions.iter().zip(&indices) {
+            let (within_bank, within_row) = match division {
+                Division::Complete => (index, zero),
+                Division::Block(_) => {
+                    (add(Op::Div(index, depth as i128))?, add(Op::Rem(index, depth as i128))?)
+                }
+                Division::Cyclic(_) => {
+                    (add(Op::Rem(index, banks as i128))?, add(Op::Div(index, banks as i128))?)
+                }
+            };
+            let mut joined = |high: Node, low: Node, factor: usize| {
+                let factor = add(Op::Const(factor as i128))?;
+                let scaled = add(Op::Mul(high, factor))?;
+                add(Op::Add(scaled, low))
+            };
+            bank = joined(bank, within_bank, banks)?;
+            row = joined(row, within_row, depth)?;
+        }
+        Ok((bank, row))
+    }
+}
+
+/// One access in one iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// The element; none if its index is known at run time only.
+    pub element: Option<usize>,
+    /// The bank of the element.
+    pub bank: Option<usize>,
+}
+
+/// All visits of a kernel: by access, then by iteration; none where the access does not happen.
+#[derive(Clone, Debug)]
+pub struct Visits(Vec<Vec<Option<Visit>>>);
+
+impl Visits {
+    /// Evaluates all indices.
+    #[must_use]
+    pub fn of(kernel: &Kernel, memories: &[Memory]) -> Self {
+        let layouts: Vec<Layout> = memories.iter().map(Layout::of).collect();
+        let of_access = |access: &Access| {
+            let (memory, layout) = (&memories[access.memory], &layouts[access.memory]);
+            let visit = |iteration: usize| {
+                if let Some(condition) = access.condition
+                    && kernel.graph.value_in(condition, iteration) == Some(0)
+                {
+                    return None;
+                }
+                let indices: Option<Vec<i64>> =
+                    access.indices.iter().map(|&index| kernel.graph.value_in(index, iteration).map(|v| v as i64)).collect();
+                Some(match indices {
+                    Some(indices) => Visit {
+                        element: Some(memory.element(indices.iter().copied())),
+                        bank: Some(layout.place(indices.iter().map(|&index| index as usize)).0),
+                    },
+                    None => Visit { element: None, bank: (layout.banks == 1).then_some(0) },
+                })
+            };
+            (0..kernel.iterations()).map(visit).collect()
+        };
+        Self(kernel.accesses.iter().map(of_access).collect())
+    }
+
+    /// What an access does in an iteration.
+    #[must_use]
+    pub fn get(&self, access: usize, iteration: usize) -> Option<Visit> {
+        self.0[access][iteration]
+    }
+}
+
+/// Two accesses that meet in a bank in the same iteration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The first access.
+    pub first: usize,
+    /// The second access.
+    pub second: usize,
+    /// The first iteration in which they meet.
+    pub iteration: usize,
+}
+
+/// Whether both use the same kind of port.
+fn compete(memory: &Memory, a: &Access, b: &Access) -> bool {
+    match memory.ports {
+        Ports::ReadAndWrite => a.written.is_some() == b.written.is_some(),
+        Ports::TwoOfAny => true,
+    }
+}
+
+/// Whether an array is built of registers, which have as many ports as are used.
+#[must_use]
+pub fn is_registers(memory: &Memory) -> bool {
+    Layout::of(memory).depth == 1
+}
+
+/// Pairs of accesses that meet in a bank in the same iteration, for memories that have ports. Tables have a copy for each
+/// access.
+#[must_use]
+pub fn conflicts(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<Conflict> {
+    let mut found = Vec::new();
+    for (second, b) in kernel.accesses.iter().enumerate() {
+        let memory = &memories[b.memory];
+        if matches!(memory.role, Role::Table(_)) || is_registers(memory) {
+            continue;
+        }
+        for (first, a) in kernel.accesses[..second].iter().enumerate() {
+            if a.memory != b.memory || !compete(memory, a, b) {
+                continue;
+            }
+            let meet = |iteration: usize| match (visits.get(first, iteration), visits.get(second, iteration)) {
+                (Some(x), Some(y)) => x.bank.is_none() || y.bank.is_none() || x.bank == y.bank,
+                _ => false,
+            };
+            if let Some(iteration) = (0..kernel.iterations()).find(|&iteration| meet(iteration)) {
+                found.push(Conflict { first, second, iteration });
+            }
+        }
+    }
+    found
+}
+
+/// Why one access must come after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dependence {
+    /// It reads what the other one has written.
+    ReadAfterWrite,
+    /// It writes what the other one has read before.
+    WriteAfterRead,
+    /// It writes what the other one has written before.
+    WriteAfterWrite,
+}
+
+/// One access that must come after another one of the same or an earlier iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Distance {
+    /// The access that comes first.
+    pub first: usize,
+    /// The access that comes after it.
+    pub second: usize,
+    /// Why.
+    pub why: Dependence,
+    /// The least number of iterations between them.
+    pub iterations: usize,
+    /// An iteration of the second access at that distance.
+    pub at: usize,
+    /// The ends of the innermost loop that lie between them at the least; the distance is the least with that number, 0 or 1,
+    /// where 1 stands for all others.
+    pub ends: usize,
+}
+
+/// All dependences, with their least distances.
+#[must_use]
+pub fn distances(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<Distance> {
+    let innermost = kernel.loops.last().map_or(1, |one| one.trips.max(1));
+    let mut least: HashMap<(usize, usize, Dependence, usize), (usize, usize)> = HashMap::new();
+    for memory in 0..memories.len() {
+        if matches!(memories[memory].role, Role::Table(_)) {
+            continue;
+        }
+        let accesses: Vec<usize> = (0..kernel.accesses.len()).filter(|&n| kernel.accesses[n].memory == memory).collect();
+        if !accesses.iter().any(|&n| kernel.accesses[n].written.is_some()) {
+            continue;
+        }
+        let mut note = |first: (usize, usize), second: (usize, usize), why: Dependence| {
+            let iterations = second.1 - first.1;
+            let ends = usize::from(first.1 / innermost != second.1 / innermost);
+            let entry = least.entry((first.0, second.0, why, ends)).or_insert((iterations, second.1));
+            if iterations < entry.0 {
+                *entry = (iterations, second.1);
+            }
+        };
+        // Where an index is not known, every element may be meant.
+        let known = accesses.iter().all(|&n| (0..kernel.iterations()).all(|i| visits.get(n, i).is_none_or(|v| v.element.is_some())));
+        if !known {
+            for (position, &second) in accesses.iter().enumerate() {
+                for (other, &first) in accesses.iter().enumerate() {
+                    let why = match (kernel.accesses[first].written.is_some(), kernel.accesses[second].written.is_some()) {
+                        (true, false) => Dependence::ReadAfterWrite,
+                        (false, true) => Dependence::WriteAfterRead,
+                        (true, true) => Dependence::WriteAfterWrite,
+                        (false, false) => continue,
+                    };
+                    let apart = usize::from(other >= position);
+                    if kernel.iterations() > apart {
+                        note((first, 0), (second, apart), why);
+                        if kernel.iterations() > innermost && apart == 1 {
+                            note((first, innermost - 1), (second, innermost), why);
+                        }
+                    }
+                }
+            }
+            continue;
+        }
+        // The last write of each element, and the reads since.
+        let mut writes: HashMap<usize, (usize, usize)> = HashMap::new();
+        let mut reads: HashMap<usize, Vec<(usize, usize)>> = HashMap::new();
+        for iteration in 0..kernel.iterations() {
+            for &access in &accesses {
+                let Some(Visit { element: Some(element), .. }) = visits.get(access, iteration) else { continue };
+                let now = (access, iteration);
+                if kernel.accesses[access].written.is_none() {
+                    if let Some(&write) = writes.get(&element) {
+                        note(write, now, Dependence::ReadAfterWrite);
+                    }
+                    let since = reads.entry(element).or_default();
+                    // Only the last read by an access matters.
+                    since.retain(|(other, _)| *other != access);
+                    since.push(now);
+                } else {
+                    if let Some(write) = writes.insert(element, now) {
+                        note(write, now, Dependence::WriteAfterWrite);
+                    }
+                    for read in reads.remove(&element).unwrap_or_default() {
+                        note(read, now, Dependence::WriteAfterRead);
+                    }
+                }
+            }
+        }
+    }
+    let mut found: Vec<Distance> = least
+        .into_iter()
+        .map(|((first, second, why, ends), (iterations, at))| Distance { first, second, why, iterations, at, ends })
+        .collect();
+    found.sort_by_key(|one| (one.first, one.second, one.why, one.ends));
+    found
+}
+
+/// Checks each `dependence … inter false`: iterations of the innermost loop must not depend on one another.
+pub(crate) fn check_independence(kernel: &Kernel, memories: &[Memory], distances: &[Distance]) -> Result<()> {
+    for (memory, place) in &kernel.independent {
+        let refuted = distances.iter().find(|one| {
+            kernel.accesses[one.first].memory == *memory
+                && one.ends == 0
+                && one.iterations > 0
+                && one.why == Dependence::ReadAfterWrite
+        });
+        if let Some(one) = refuted {
+            let name = &memories[*memory].name;
+            let what = format!(
+                "iteration {} of `{}` reads what iteration {} writes to `{name}`, so iterations depend on one another",
+                one.at,
+                kernel.name,
+                one.at - one.iterations
+            );
+            return Err(Problem::new(*place, what, "remove the pragma, or change the order of iterations"));
+        }
+    }
+    Ok(())
+}
