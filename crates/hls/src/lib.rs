@@ -8,6 +8,7 @@ pub mod ir;
 mod lower;
 mod parse;
 pub mod pragma;
+pub mod schedule;
 
 pub use diagnostic::{Diagnostic, Place};
 pub use interpret::Argument;

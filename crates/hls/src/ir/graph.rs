@@ -79,6 +79,27 @@ impl Op {
         }
     }
 
+    /// The same operation of other nodes.
+    #[must_use]
+    pub(crate) fn with(self, of: impl Fn(Node) -> Node) -> Self {
+        match self {
+            Self::Const(_) | Self::Loop(_) | Self::Read(_) => self,
+            Self::Div(a, d) => Self::Div(of(a), d),
+            Self::Rem(a, d) => Self::Rem(of(a), d),
+            Self::Add(a, b) => Self::Add(of(a), of(b)),
+            Self::Sub(a, b) => Self::Sub(of(a), of(b)),
+            Self::Mul(a, b) => Self::Mul(of(a), of(b)),
+            Self::And(a, b) => Self::And(of(a), of(b)),
+            Self::Or(a, b) => Self::Or(of(a), of(b)),
+            Self::Xor(a, b) => Self::Xor(of(a), of(b)),
+            Self::Shl(a, b) => Self::Shl(of(a), of(b)),
+            Self::Shr(a, b) => Self::Shr(of(a), of(b)),
+            Self::Lt(a, b) => Self::Lt(of(a), of(b)),
+            Self::Eq(a, b) => Self::Eq(of(a), of(b)),
+            Self::Select(c, a, b) => Self::Select(of(c), of(a), of(b)),
+        }
+    }
+
     /// The value for these values of the operands; `None` beyond 127 bits.
     #[must_use]
     pub fn value(self, of: impl Fn(Node) -> i128) -> Option<i128> {

@@ -1,6 +1,7 @@
 //! From syntax to memories and kernels: functions are inlined, loops unrolled, branches turned into selections.
 
 mod body;
+pub(crate) mod division;
 mod expression;
 mod facts;
 

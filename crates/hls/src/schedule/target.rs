@@ -1,0 +1,78 @@
+//! What operations cost in time.
+
+use crate::ir::{Graph, Node, Op, bits};
+
+/// A technology and a clock period. All times are in ns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// Its name.
+    pub name: String,
+    /// The clock period.
+    pub period: f64,
+    /// Before a clock edge at a register.
+    pub setup: f64,
+    /// After a clock edge at a register's output.
+    pub register_out: f64,
+    /// Before a clock edge at a memory's address, with the selection of a bank.
+    pub memory_in: f64,
+    /// After a clock edge at a memory's output, with the selection of a bank.
+    pub memory_out: f64,
+    /// Of a function of a few bits, with its wire.
+    pub lut: f64,
+    /// Of each bit of a carry chain.
+    pub carry: f64,
+    /// Bits of each operand of a multiplier.
+    pub multiplier_bits: u32,
+    /// Cycles of a product that fits into one multiplier.
+    pub multiplier_cycles: u32,
+}
+
+impl Target {
+    /// A Lattice ECP5-85 of speed grade 6 at a clock of so many MHz.
+    ///
+    /// The figures are a first guess, which placed units replace.
+    #[must_use]
+    pub fn ecp5(mhz: f64) -> Self {
+        Self {
+            name: "ecp5".to_owned(),
+            period: 1000.0 / mhz,
+            setup: 0.3,
+            register_out: 0.9,
+            memory_in: 2.4,
+            memory_out: 3.0,
+            lut: 0.9,
+            carry: 0.05,
+            multiplier_bits: 18,
+            multiplier_cycles: 2,
+        }
+    }
+
+    /// The delay of a node's operation, and the cycles after which its registers have the result; 0 cycles if it has none.
+    pub(super) fn operation(&self, graph: &Graph, node: Node) -> (f64, u32) {
+        let width = |node: Node| {
+            let (least, most) = graph.range(node);
+            bits((0, most.max(-1 - least)))
+        };
+        let adder = |bits: u32| self.lut + self.carry * f64::from(bits);
+        let data = graph.get(node);
+        match data.op {
+            Op::Const(_) | Op::Loop(_) | Op::Read(_) => (0.0, 0),
+            Op::Add(..) | Op::Sub(..) | Op::Lt(..) | Op::Eq(..) => (adder(width(node).max(1)), 0),
+            Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Select(..) => (self.lut, 0),
+            Op::Shl(_, by) | Op::Shr(_, by) => {
+                if graph.constant(by).is_some() { (0.0, 0) } else { (self.lut * f64::from(bits(graph.range(by))), 0) }
+            }
+            Op::Mul(a, b) => {
+                if let Some(factor) = graph.constant(b) {
+                    // Sums of shifted operands.
+                    let sums = factor.unsigned_abs().count_ones().max(2).ilog2() + 1;
+                    return (adder(width(node)) * f64::from(sums), 0);
+                }
+                let tiles = width(a).div_ceil(self.multiplier_bits).max(width(b).div_ceil(self.multiplier_bits));
+                (0.0, self.multiplier_cycles + tiles.ilog2() * 2)
+            }
+            // Replaced before.
+            Op::Div(..) | Op::Rem(..) => (adder(width(node)) * 4.0, 0),
+        }
+    }
+}
