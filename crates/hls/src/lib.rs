@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod ast;
+mod compile;
 mod diagnostic;
 mod interpret;
 pub mod ir;
@@ -10,6 +11,7 @@ mod parse;
 pub mod pragma;
 pub mod schedule;
 
+pub use compile::{Design, Scheduled};
 pub use diagnostic::{Diagnostic, Place};
 pub use interpret::Argument;
 pub use parse::parse;

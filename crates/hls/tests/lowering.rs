@@ -100,3 +100,21 @@ fn banks_and_distances_of_a_transform_are_those_of_its_order() {
     // An iteration writes to where it has read.
     assert_eq!(least(Dependence::WriteAfterRead, 0), Some(0));
 }
+
+#[test]
+fn a_transform_takes_its_floor_and_the_depth_of_its_pipeline() {
+    use ciphermill_hls::schedule::Target;
+    let source = Source::new("ntt_gs.c", NTT);
+    let design = source.compile(&[], "ntt_gs", &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));
+    let one = &design.kernels[0];
+    println!(
+        "interval {}, gap {}, depth {}, cycles {}, accesses {:?}",
+        one.schedule.interval,
+        one.schedule.gap,
+        one.schedule.depth,
+        one.schedule.cycles(&one.kernel),
+        one.schedule.accesses
+    );
+    assert_eq!((one.schedule.interval, one.schedule.gap), (1, 0));
+    assert!(one.schedule.cycles(&one.kernel) <= 525);
+}

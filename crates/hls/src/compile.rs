@@ -1,0 +1,74 @@
+//! From a source to scheduled kernels.
+
+use crate::analysis::{self, Distance, Layout, Visits};
+use crate::diagnostic::{Diagnostic, Problem, Result};
+use crate::ir::{Kernel, Program};
+use crate::schedule::{Address, Schedule, Target, schedule};
+use crate::{Source, lower, parse};
+
+/// A kernel with its schedule.
+#[derive(Clone, Debug)]
+pub struct Scheduled {
+    /// The kernel, without divisions.
+    pub kernel: Kernel,
+    /// The bank and the row of each access.
+    pub addresses: Vec<Address>,
+    /// The dependences among its accesses.
+    pub distances: Vec<Distance>,
+    /// When everything happens.
+    pub schedule: Schedule,
+}
+
+/// A function with the schedules of its kernels.
+#[derive(Clone, Debug)]
+pub struct Design {
+    /// The function as the source has it.
+    pub program: Program,
+    /// Its kernels, in their order.
+    pub kernels: Vec<Scheduled>,
+}
+
+impl Source {
+    /// Compiles a function for a target, up to its schedule.
+    ///
+    /// # Errors
+    /// The first [`Diagnostic`].
+    pub fn compile(&self, defines: &[(String, String)], function: &str, target: &Target) -> Result<Design, Diagnostic> {
+        let unit = parse(self, defines)?;
+        design(&unit, function, target).map_err(|problem| problem.of(self.name()))
+    }
+}
+
+fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<Design> {
+    let program = lower::lower(unit, function)?;
+    let scheduled = |kernel: &Kernel| -> Result<Scheduled> {
+        let mut kernel = lower::division::expand(kernel)?;
+        let layouts: Vec<Layout> = program.memories.iter().map(Layout::of).collect();
+        let mut addresses = Vec::new();
+        for access in 0..kernel.accesses.len() {
+            let layout = &layouts[kernel.accesses[access].memory];
+            let (bank, row) = layout.nodes(&mut kernel, access)?;
+            addresses.push(Address { bank, row });
+        }
+        let visits = Visits::of(&kernel, &program.memories);
+        let distances = analysis::distances(&kernel, &program.memories, &visits);
+        analysis::check_independence(&kernel, &program.memories, &distances)?;
+        let schedule = schedule(&kernel, &addresses, &program.memories, &visits, &distances, target)
+            .map_err(|problem| explained(problem, &kernel, &program, &visits))?;
+        Ok(Scheduled { kernel, addresses, distances, schedule })
+    };
+    let kernels = program.kernels.iter().map(scheduled).collect::<Result<_>>()?;
+    Ok(Design { program, kernels })
+}
+
+/// A refusal of the scheduler, at the accesses that meet in a bank if there are some.
+fn explained(problem: Problem, kernel: &Kernel, program: &Program, visits: &Visits) -> Problem {
+    let Some(one) = analysis::conflicts(kernel, &program.memories, visits).into_iter().next() else { return problem };
+    let (first, second) = (&kernel.accesses[one.first], &kernel.accesses[one.second]);
+    let name = &program.memories[second.memory].name;
+    let what = format!(
+        "this access of `{name}` and the one at {} are in the same bank in iteration {} of `{}`; {}",
+        first.place, one.iteration, kernel.name, problem.what
+    );
+    Problem::new(second.place, what, problem.way_out)
+}
