@@ -17,6 +17,8 @@ pub struct Scheduled {
     pub distances: Vec<Distance>,
     /// When everything happens.
     pub schedule: Schedule,
+    /// The registers inside of each node's operation.
+    pub registers: Vec<u32>,
 }
 
 /// A function with the schedules of its kernels.
@@ -55,7 +57,8 @@ fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<De
         analysis::check_independence(&kernel, &program.memories, &distances)?;
         let schedule = schedule(&kernel, &addresses, &program.memories, &visits, &distances, target)
             .map_err(|problem| explained(problem, &kernel, &program, &visits))?;
-        Ok(Scheduled { kernel, addresses, distances, schedule })
+        let registers = kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, node).1).collect();
+        Ok(Scheduled { kernel, addresses, distances, schedule, registers })
     };
     let kernels = program.kernels.iter().map(scheduled).collect::<Result<_>>()?;
     Ok(Design { program, kernels })

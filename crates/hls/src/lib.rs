@@ -4,6 +4,7 @@ pub mod analysis;
 pub mod ast;
 mod compile;
 mod diagnostic;
+mod emit;
 mod interpret;
 pub mod ir;
 mod lower;

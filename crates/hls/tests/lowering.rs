@@ -118,3 +118,15 @@ fn a_transform_takes_its_floor_and_the_depth_of_its_pipeline() {
     assert_eq!((one.schedule.interval, one.schedule.gap), (1, 0));
     assert!(one.schedule.cycles(&one.kernel) <= 525);
 }
+
+#[test]
+fn a_transform_becomes_a_module() {
+    use ciphermill_hls::schedule::Target;
+    let source = Source::new("ntt_gs.c", NTT);
+    let design = source.compile(&[], "ntt_gs", &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));
+    let text = design.to_systemverilog();
+    if let Ok(path) = std::env::var("HLS_OUT") {
+        std::fs::write(path, &text).unwrap();
+    }
+    assert!(text.starts_with("// Generated"));
+}

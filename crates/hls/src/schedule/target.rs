@@ -48,7 +48,7 @@ impl Target {
     }
 
     /// The delay of a node's operation, and the cycles after which its registers have the result; 0 cycles if it has none.
-    pub(super) fn operation(&self, graph: &Graph, node: Node) -> (f64, u32) {
+    pub(crate) fn operation(&self, graph: &Graph, node: Node) -> (f64, u32) {
         let width = |node: Node| {
             let (least, most) = graph.range(node);
             bits((0, most.max(-1 - least)))
