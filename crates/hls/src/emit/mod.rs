@@ -336,10 +336,21 @@ impl<'d> Emission<'d> {
             "  assign ends[{k}] = active_q[{k}] && k{k}_all_q && k{k}_valid[{}:0] == '0;\n",
             depth - 1
         );
+        let late = self.late();
+        // A name is declared before it is used.
+        for &(node, own, last) in &late {
+            let names: Vec<String> = (own + 1..=last).map(|cycle| self.at(node, cycle)).collect();
+            let _ = writeln!(out, "  logic {} {};", vector(width(self.graph(), node).0), names.join(", "));
+        }
+        for (number, access) in self.scheduled.kernel.accesses.iter().enumerate() {
+            if access.written.is_none() && matches!(self.memory(number).role, Role::Table(_)) {
+                let _ = writeln!(out, "  logic {} k{k}_x{number}_q;", vector(self.memory(number).bits()));
+            }
+        }
         for (node, data) in self.graph().nodes().filter(|(node, _)| self.last.contains_key(node)) {
             self.node(out, node, data.op);
         }
-        self.delays(out);
+        self.delays(out, &late);
         self.accesses(out);
     }
 
@@ -507,23 +518,19 @@ impl<'d> Emission<'d> {
         format!("{from}[{}]", self.wide(address.bank, at, address_bits(banks)))
     }
 
+    /// Nodes that are needed later than they come: with the cycle in which they come, and the last one.
+    fn late(&self) -> Vec<(Node, u32, u32)> {
+        let nodes = self.last.iter().map(|(&node, &last)| (node, self.scheduled.schedule.nodes[node.index()].0, last));
+        nodes.filter(|(_, own, last)| last > own).collect()
+    }
+
     /// Registers for values that are needed later than they come.
-    fn delays(&self, out: &mut String) {
-        let late: Vec<(Node, u32, u32)> = self
-            .last
-            .iter()
-            .map(|(&node, &last)| (node, self.scheduled.schedule.nodes[node.index()].0, last))
-            .filter(|(_, own, last)| last > own)
-            .collect();
-        for &(node, own, last) in &late {
-            let names: Vec<String> = (own + 1..=last).map(|cycle| self.at(node, cycle)).collect();
-            let _ = writeln!(out, "  logic {} {};", vector(width(self.graph(), node).0), names.join(", "));
-        }
+    fn delays(&self, out: &mut String, late: &[(Node, u32, u32)]) {
         if late.is_empty() {
             return;
         }
         let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
-        for &(node, own, last) in &late {
+        for &(node, own, last) in late {
             for cycle in own + 1..=last {
                 let _ = writeln!(out, "    {} <= {};", self.at(node, cycle), self.at(node, cycle - 1));
             }
@@ -543,7 +550,6 @@ impl<'d> Emission<'d> {
             let what = if access.written.is_some() { "writes" } else { "reads" };
             let _ = writeln!(out, "  // Line {}: {what} {}.", access.place.line, memory.name);
             if matches!(memory.role, Role::Table(_)) {
-                let _ = writeln!(out, "  logic {} {signal}_q;", vector(memory.bits()));
                 let row = address_bits(memory.len());
                 let _ = writeln!(out, "  always_ff @(posedge clk_i) {signal}_q <= {}_at({});", memory.name, self.wide(address.row, cycle, row));
                 continue;
