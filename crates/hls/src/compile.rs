@@ -37,7 +37,7 @@ impl Source {
     /// The first [`Diagnostic`].
     pub fn compile(&self, defines: &[(String, String)], function: &str, target: &Target) -> Result<Design, Diagnostic> {
         let unit = parse(self, defines)?;
-        design(&unit, function, target).map_err(|problem| problem.of(self.name()))
+        design(&unit, function, target).map_err(|problem| problem.of(self))
     }
 }
 

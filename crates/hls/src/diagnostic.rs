@@ -2,13 +2,22 @@
 
 use std::fmt;
 
-/// A place in the source.
+use crate::Source;
+
+/// A place in a source or one of its headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
+    /// 0 is the source, and from 1 on its headers by name.
+    pub file: u16,
     /// The line, from 1.
     pub line: u32,
     /// The column in bytes, from 1.
     pub column: u32,
+}
+
+impl Place {
+    /// The first character of the source.
+    pub(crate) const BEGIN: Self = Self { file: 0, line: 1, column: 1 };
 }
 
 impl fmt::Display for Place {
@@ -30,7 +39,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{place}: {what}; {way_out}")]
 pub struct Diagnostic {
-    /// The name of the source.
+    /// The name of the source or header.
     pub file: String,
     /// Where.
     pub place: Place,
@@ -53,8 +62,9 @@ impl Problem {
         Self { place, what: what.into(), way_out: way_out.into() }
     }
 
-    pub(crate) fn of(self, file: &str) -> Diagnostic {
-        Diagnostic { file: file.to_owned(), place: self.place, what: self.what, way_out: self.way_out }
+    pub(crate) fn of(self, source: &Source) -> Diagnostic {
+        let file = source.file(self.place.file).to_owned();
+        Diagnostic { file, place: self.place, what: self.what, way_out: self.way_out }
     }
 }
 

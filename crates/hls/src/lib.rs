@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod ast;
+pub mod banks;
 mod compile;
 mod diagnostic;
 mod emit;
@@ -12,22 +13,49 @@ mod parse;
 pub mod pragma;
 pub mod schedule;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 pub use compile::{Design, Scheduled};
 pub use diagnostic::{Diagnostic, Place};
 pub use interpret::Argument;
 pub use parse::parse;
 
-/// A C source.
+/// A C source, with the headers that it may include.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     name: String,
     text: String,
+    headers: Arc<BTreeMap<String, String>>,
 }
 
 impl Source {
     /// A source of that name, which diagnostics show.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into() }
+        Self { name: name.into(), text: text.into(), headers: Arc::default() }
+    }
+
+    /// The same source, which may include a header by `#include "name"`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hls::{Source, parse};
+    ///
+    /// let source = Source::new("twice.c", "#include \"size.h\"\nvoid twice(word a[N]) { a[0] = 2; }");
+    /// let source = source.with_header("size.h", "#define N 4\ntypedef unsigned char word;");
+    /// assert_eq!(parse(&source, &[])?.functions[0].name, "twice");
+    /// # Ok::<(), ciphermill_hls::Diagnostic>(())
+    /// ```
+    #[must_use]
+    pub fn with_header(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.headers).insert(name.into(), text.into());
+        self
+    }
+
+    /// The name of a file of a [`Place`].
+    fn file(&self, file: u16) -> &str {
+        let header = usize::from(file).checked_sub(1).and_then(|index| self.headers.keys().nth(index));
+        header.unwrap_or(&self.name)
     }
 
     /// Its name.
@@ -48,7 +76,7 @@ impl Source {
     /// The first [`Diagnostic`].
     pub fn lower(&self, defines: &[(String, String)], function: &str) -> Result<ir::Program, Diagnostic> {
         let unit = parse(self, defines)?;
-        lower::lower(&unit, function).map_err(|problem| problem.of(&self.name))
+        lower::lower(&unit, function).map_err(|problem| problem.of(self))
     }
 
     /// Calls a function statement by statement. Returns its result, and the arrays of its parameters as it leaves them:
@@ -65,6 +93,6 @@ impl Source {
     ) -> Result<(Option<i128>, Vec<Vec<Option<i128>>>), Diagnostic> {
         let unit = parse(self, defines)?;
         let run = || interpret::Interpreter::new(&unit)?.call_with(function, arguments);
-        run().map_err(|problem| problem.of(&self.name))
+        run().map_err(|problem| problem.of(self))
     }
 }

@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Pragma, String> {
-        Pragma::read(text, Place { line: 1, column: 1 }).map_err(|problem| format!("{}; {}", problem.what, problem.way_out))
+        Pragma::read(text, Place::BEGIN).map_err(|problem| format!("{}; {}", problem.what, problem.way_out))
     }
 
     #[test]

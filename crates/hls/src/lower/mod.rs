@@ -100,7 +100,7 @@ struct Lowering<'u> {
 impl<'u> Lowering<'u> {
     fn run(unit: &'u Unit, name: &str, ranges: &'u [(i128, i128)]) -> Result<Program> {
         let interpreter = Interpreter::new(unit)?;
-        let function = interpreter.function(name, Place { line: 1, column: 1 })?;
+        let function = interpreter.function(name, Place::BEGIN)?;
         let mut this = Self {
             unit,
             interpreter,

@@ -5,7 +5,8 @@ mod preprocess;
 mod statement;
 mod types;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tree_sitter::{Node, Parser, Tree};
 
@@ -14,7 +15,7 @@ use crate::ast::{Declaration, Function, Type, Unit};
 use crate::diagnostic::{Diagnostic, Place, Problem, Result};
 use preprocess::Macros;
 
-/// Bytes of a source.
+/// Bytes of a source, and of a header.
 const MAX_BYTES: usize = 1 << 20;
 /// Nodes of the syntax tree from the root to a leaf.
 const MAX_DEPTH: usize = 256;
@@ -34,17 +35,21 @@ const MAX_DEPTH: usize = 256;
 /// # Ok::<(), ciphermill_hls::Diagnostic>(())
 /// ```
 pub fn parse(source: &Source, defines: &[(String, String)]) -> Result<Unit, Diagnostic> {
-    unit(source.text(), defines).map_err(|problem| problem.of(source.name()))
+    unit(source, defines).map_err(|problem| problem.of(source))
 }
 
-fn unit(text: &str, defines: &[(String, String)]) -> Result<Unit> {
-    let begin = Place { line: 1, column: 1 };
-    if text.len() > MAX_BYTES {
-        return Err(Problem::new(begin, format!("{} bytes, at most {MAX_BYTES}", text.len()), "split the source"));
-    }
-    let tree = tree(text, begin)?;
-    let mut file = File { macros: Macros::new(defines)?, types: types::standard(), unit: Unit::default() };
-    file.items(Text { text, at: None }, children(tree.root_node()))?;
+fn unit(source: &Source, defines: &[(String, String)]) -> Result<Unit> {
+    let mut file = File {
+        macros: Macros::new(defines)?,
+        types: types::standard(),
+        headers: Arc::clone(&source.headers),
+        once: BTreeSet::new(),
+        included: 0,
+        unit: Unit::default(),
+    };
+    let text = Text { text: source.text(), file: 0, at: None };
+    let tree = tree(text, text.begin())?;
+    file.items(text, children(tree.root_node()))?;
     Ok(file.unit)
 }
 
@@ -52,6 +57,8 @@ fn unit(text: &str, defines: &[(String, String)]) -> Result<Unit> {
 #[derive(Clone, Copy)]
 struct Text<'t> {
     text: &'t str,
+    /// As in [`Place`].
+    file: u16,
     at: Option<Place>,
 }
 
@@ -62,7 +69,12 @@ impl<'t> Text<'t> {
 
     fn place(self, node: Node<'_>) -> Place {
         let start = node.start_position();
-        self.at.unwrap_or(Place { line: start.row as u32 + 1, column: start.column as u32 + 1 })
+        self.at.unwrap_or(Place { file: self.file, line: start.row as u32 + 1, column: start.column as u32 + 1 })
+    }
+
+    /// The first character of the file.
+    fn begin(self) -> Place {
+        Place { file: self.file, ..Place::BEGIN }
     }
 
     fn problem(self, node: Node<'_>, what: impl Into<String>, way_out: impl Into<String>) -> Problem {
@@ -80,12 +92,16 @@ impl<'t> Text<'t> {
 }
 
 /// The syntax tree of a text without errors.
-fn tree(text: &str, begin: Place) -> Result<Tree> {
+fn tree(text: Text<'_>, begin: Place) -> Result<Tree> {
+    let bytes = text.text.len();
+    if bytes > MAX_BYTES {
+        return Err(Problem::new(begin, format!("{bytes} bytes, at most {MAX_BYTES}"), "split the source"));
+    }
     let mut parser = Parser::new();
     let failed = |what: String| Problem::new(begin, what, "report this");
     parser.set_language(&tree_sitter_c::LANGUAGE.into()).map_err(|error| failed(error.to_string()))?;
-    let tree = parser.parse(text, None).ok_or_else(|| failed("the parser gave up".to_owned()))?;
-    check(&tree, Text { text, at: None })?;
+    let tree = parser.parse(text.text, None).ok_or_else(|| failed("the parser gave up".to_owned()))?;
+    check(&tree, text)?;
     Ok(tree)
 }
 
@@ -135,6 +151,11 @@ struct File {
     macros: Macros,
     /// The types that have names.
     types: BTreeMap<String, Type>,
+    headers: Arc<BTreeMap<String, String>>,
+    /// Headers with `#pragma once` that were read.
+    once: BTreeSet<String>,
+    /// Headers that were read, each as often as that.
+    included: usize,
     unit: Unit,
 }
 
@@ -154,6 +175,7 @@ impl File {
                     self.unit.functions.push(function);
                 }
                 ";" => {}
+                "preproc_call" if text.of(node).trim_end() == "#pragma once" => {}
                 _ => {
                     let what = format!("`{}` outside of a function", text.short(node));
                     return Err(text.problem(node, what, "keep to constants, types and functions there"));

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use tree_sitter::Node;
 
@@ -13,6 +14,8 @@ use crate::diagnostic::{Place, Problem, Result};
 const HEADERS: [&str; 4] = ["<stdint.h>", "<assert.h>", "<stdbool.h>", "<stddef.h>"];
 /// Uses of macros, those in the values of macros included.
 const MAX_EXPANSIONS: usize = 1 << 14;
+/// Headers, each as often as it is included.
+const MAX_INCLUDES: usize = 64;
 
 /// The macros of a file.
 pub(super) struct Macros {
@@ -23,14 +26,13 @@ pub(super) struct Macros {
 
 impl Macros {
     pub(super) fn new(defines: &[(String, String)]) -> Result<Self> {
-        let begin = Place { line: 1, column: 1 };
         let is_name = |name: &str| {
             name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
         match defines.iter().find(|(name, _)| !is_name(name)) {
             Some((name, _)) => {
-                Err(Problem::new(begin, format!("-D {name}: not a name"), "use -D NAME=VALUE"))
+                Err(Problem::new(Place::BEGIN, format!("-D {name}: not a name"), "use -D NAME=VALUE"))
             }
             None => Ok(Self { values: defines.iter().cloned().collect(), expansions: Cell::new(0) }),
         }
@@ -48,11 +50,7 @@ impl File {
     pub(super) fn preprocess<'t>(&mut self, text: Text<'_>, node: Node<'t>) -> Result<Option<Vec<Node<'t>>>> {
         Ok(Some(match node.kind() {
             "preproc_include" => {
-                let path = field(text, node, "path")?;
-                if !HEADERS.contains(&text.of(path)) {
-                    let what = format!("`#include {}`", text.of(path));
-                    return Err(text.problem(node, what, format!("include {} only", HEADERS.join(", "))));
-                }
+                self.include(text, node)?;
                 Vec::new()
             }
             "preproc_def" => {
@@ -99,6 +97,40 @@ impl File {
             }
             _ => return Ok(None),
         }))
+    }
+
+    /// Reads a header of the source. Those of the standard say only what the compiler knows.
+    fn include(&mut self, text: Text<'_>, node: Node<'_>) -> Result<()> {
+        let path = text.of(field(text, node, "path")?);
+        if HEADERS.contains(&path) {
+            return Ok(());
+        }
+        let headers = Arc::clone(&self.headers);
+        let name = path.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let Some((index, (name, content))) = headers.iter().enumerate().find(|(_, (known, _))| Some(known.as_str()) == name)
+        else {
+            let known = HEADERS.iter().map(|&one| one.to_owned()).chain(headers.keys().map(|one| format!("\"{one}\"")));
+            let way_out = format!("include {} only", known.collect::<Vec<_>>().join(", "));
+            return Err(text.problem(node, format!("`#include {path}`"), way_out));
+        };
+        if std::iter::successors(node.parent(), |one| one.parent()).any(|one| one.kind() == "compound_statement") {
+            return Err(text.problem(node, "an #include in a function", "include at the top of the source"));
+        }
+        if self.once.contains(name) {
+            return Ok(());
+        }
+        self.included += 1;
+        if self.included > MAX_INCLUDES {
+            let what = format!("more than {MAX_INCLUDES} headers are included");
+            return Err(text.problem(node, what, "write `#pragma once` at the top of the header"));
+        }
+        let header = Text { text: content, file: index as u16 + 1, at: None };
+        let tree = tree(header, header.begin())?;
+        let nodes = children(tree.root_node());
+        if nodes.iter().any(|one| header.of(*one).trim_end() == "#pragma once") {
+            self.once.insert(name.clone());
+        }
+        self.items(header, nodes)
     }
 
     /// The nodes of a conditional part, or of its alternative.
@@ -164,8 +196,8 @@ impl File {
         }
         let begin = "unsigned value = (";
         let wrapped = format!("{begin}{value});");
-        let tree = tree(&wrapped, place).map_err(|_| refused(&format!("`{value}` is no expression")))?;
-        let text = Text { text: &wrapped, at: Some(place) };
+        let text = Text { text: &wrapped, file: place.file, at: Some(place) };
+        let tree = tree(text, place).map_err(|_| refused(&format!("`{value}` is no expression")))?;
         let found = tree.root_node().named_descendant_for_byte_range(begin.len(), begin.len() + value.len());
         // It must be all that stands in the parentheses.
         match found {
