@@ -1,0 +1,62 @@
+//! The C sources of hw/hls: lowered programs and schedules against the reference, which interprets the source.
+
+use std::path::Path;
+
+use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::schedule::Target;
+use ciphermill_hls::{Argument, Source};
+
+/// A source of hw/hls with its headers.
+fn source(name: &str) -> Source {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hw/hls");
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    ["ntt.h", "banks.h"].into_iter().fold(Source::new(name, text(name)), |source, header| {
+        source.with_header(header, text(header))
+    })
+}
+
+fn defines(n: usize, q: u64, b: usize) -> Vec<(String, String)> {
+    [("N", n as u64), ("Q", q), ("B", b as u64)].map(|(name, value)| (name.to_owned(), value.to_string())).into()
+}
+
+fn random(seed: &mut u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed
+}
+
+#[test]
+fn transforms_have_the_values_of_the_reference() {
+    let mut seed = 7;
+    for (file, function) in [("ntt_gs.c", "ntt_gs"), ("ntt_gs.c", "intt_gs"), ("ntt_ct.c", "ntt_ct"), ("ntt_ct.c", "intt_ct"), ("product.c", "product")] {
+        for (n, q, b) in [(64, 3329, 1), (256, 3329, 2), (256, 8380417, 4), (1024, 1073479681, 2)] {
+            let (source, defines) = (source(file), defines(n, q, b));
+            let start = std::time::Instant::now();
+            let program = source.lower(&defines, function).unwrap_or_else(|error| panic!("{function} {n}: {error}"));
+            let lowered = start.elapsed();
+            let mut state = State::new(&program);
+            let mut arguments = Vec::new();
+            for (memory, one) in program.memories.iter().enumerate() {
+                if one.role == Role::Parameter {
+                    let given: Vec<i128> = (0..n).map(|_| (random(&mut seed) % q).into()).collect();
+                    state.memories[memory] = given.iter().copied().map(Some).collect();
+                    arguments.push(Argument::Elements(given));
+                }
+            }
+            let (_, expected) = source.interpret(&defines, function, &arguments).unwrap_or_else(|error| panic!("{error}"));
+            program.evaluate(&mut state).unwrap();
+            let parameters = program.memories.iter().zip(&state.memories).filter(|(one, _)| one.role == Role::Parameter);
+            for ((_, found), expected) in parameters.zip(&expected) {
+                assert_eq!(found, expected, "{function} {n} {q} {b}");
+            }
+            let start = std::time::Instant::now();
+            let design = source.compile(&defines, function, &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));
+            println!("{function} {n} {q} {b}: lowered in {lowered:?}, compiled in {:?}", start.elapsed());
+            for one in &design.kernels {
+                let s = &one.schedule;
+                println!("  {}: II {} gap {} depth {} cycles {}", one.kernel.name, s.interval, s.gap, s.depth, s.cycles(&one.kernel));
+            }
+        }
+    }
+}
