@@ -17,7 +17,7 @@ const MAX_ELEMENTS: usize = 1 << 22;
 
 /// An array with its elements; those that nothing was written to are `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Array {
+pub(crate) struct Array {
     /// The type of an element.
     pub of: Type,
     /// The lengths of its dimensions.
@@ -45,7 +45,7 @@ type Scope = HashMap<String, Slot>;
 
 /// An interpretation of a source.
 #[derive(Debug)]
-pub struct Interpreter<'u> {
+pub(crate) struct Interpreter<'u> {
     unit: &'u Unit,
     constants: Scope,
     arrays: Vec<Array>,

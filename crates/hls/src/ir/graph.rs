@@ -148,6 +148,7 @@ impl NodeData {
 pub struct Graph {
     nodes: Vec<NodeData>,
     known: HashMap<Op, Node>,
+    names: HashMap<Node, String>,
     iterations: usize,
     held: usize,
 }
@@ -231,6 +232,21 @@ impl Graph {
         }
     }
 
+    /// The variable of the source whose value a node is, if there is one.
+    #[must_use]
+    pub fn name_of(&self, node: Node) -> Option<&str> {
+        self.names.get(&node).map(String::as_str)
+    }
+
+    /// Notes the variable whose value a node is; the first one stays.
+    pub(crate) fn name(&mut self, node: Node, name: Option<&str>) {
+        if let Some(name) = name
+            && !matches!(self.get(node).op, Op::Const(_) | Op::Loop(_))
+        {
+            self.names.entry(node).or_insert_with(|| name.to_owned());
+        }
+    }
+
     /// Makes the range of a node narrower, as the source asserts it.
     pub(crate) fn narrow(&mut self, node: Node, range: (i128, i128)) {
         let data = &mut self.nodes[node.index()];
@@ -252,9 +268,12 @@ impl Graph {
         self.place(Op::Loop(level), range, Some(values))
     }
 
-    /// What an access reads.
-    pub(crate) fn read(&mut self, access: usize, range: (i128, i128)) -> Result<Node, Full> {
-        self.place(Op::Read(access), range, None)
+    /// What an access reads, and what that is in each iteration, if it is known.
+    pub(crate) fn read(&mut self, access: usize, range: (i128, i128), values: Option<Box<[i64]>>) -> Result<Node, Full> {
+        if self.held + values.as_ref().map_or(0, |values| values.len()) > MAX_VALUES {
+            return Err(Full::Values);
+        }
+        self.place(Op::Read(access), range, values)
     }
 
     /// A node for an operation, or a simpler one of the same value.

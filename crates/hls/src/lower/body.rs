@@ -143,6 +143,18 @@ impl Body {
 
     /// Reads an element.
     pub(super) fn read(&mut self, memory: usize, indices: Vec<Node>, range: (i128, i128), place: Place) -> Result<Node> {
+        self.read_known(memory, indices, range, None, place)
+    }
+
+    /// Reads an element, which is known in each iteration if there are `values`.
+    pub(super) fn read_known(
+        &mut self,
+        memory: usize,
+        indices: Vec<Node>,
+        range: (i128, i128),
+        values: Option<Box<[i64]>>,
+        place: Place,
+    ) -> Result<Node> {
         if let Some((_, value)) =
             self.elements.get(&memory).and_then(|known| known.iter().find(|(given, _)| *given == indices))
         {
@@ -150,7 +162,7 @@ impl Body {
         }
         let condition = self.condition(0, place)?;
         let access = self.accesses.len();
-        let value = self.graph.read(access, range).map_err(|full| refused(place, full))?;
+        let value = self.graph.read(access, range, values).map_err(|full| refused(place, full))?;
         self.accesses.push(Access { memory, indices: indices.clone(), written: None, condition, place });
         // Under a condition it is read in some iterations only.
         if condition.is_none() {
@@ -178,7 +190,7 @@ impl Body {
             return Ok(register.value);
         }
         let access = self.accesses.len();
-        let value = self.graph.read(access, range).map_err(|full| refused(place, full))?;
+        let value = self.graph.read(access, range, None).map_err(|full| refused(place, full))?;
         self.accesses.push(Access { memory, indices: Vec::new(), written: None, condition: None, place });
         self.registers.insert(memory, Register { value, written: None });
         Ok(value)

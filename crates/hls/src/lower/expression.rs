@@ -3,7 +3,7 @@
 use super::{Binding, Lowering, MAX_TEMPORARIES, Scope, parts};
 use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, Initial, Stmt, StmtKind, Type, UnaryOp};
 use crate::diagnostic::{Place, Problem, Result};
-use crate::ir::{Node, Op, Role};
+use crate::ir::{Memory, Node, Op, Role};
 use crate::pragma::Pragma;
 
 use super::body::Body;
@@ -240,12 +240,14 @@ impl<'u> Lowering<'u> {
                 let nodes = self.indices(name, &lengths, indices, place)?;
                 let found = &self.memories[memory];
                 if let Role::Table(elements) = &found.role {
-                    let graph = &self.work_ref(place)?.graph;
-                    let constants: Option<Vec<i64>> =
-                        nodes.iter().map(|&node| graph.constant(node).and_then(|value| value.try_into().ok())).collect();
-                    if let Some(constants) = constants {
-                        let value = elements[found.element(constants)];
-                        return Ok((self.number(value, place)?, of));
+                    let body = self.work_ref(place)?;
+                    if let Some(values) = known_elements(found, elements, &nodes, body) {
+                        let (least, most) = values.iter().fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+                        if least == most {
+                            return Ok((self.number(least.into(), place)?, of));
+                        }
+                        let range = (least.into(), most.into());
+                        return Ok((self.work(place)?.read_known(memory, nodes, range, Some(values), place)?, of));
                     }
                 }
                 let range = found.range;
@@ -376,6 +378,9 @@ impl<'u> Lowering<'u> {
                     return Err(Problem::new(*place, "braces around a value", "remove them"));
                 }
             };
+            if let Some(node) = node {
+                self.work(place)?.graph.name(node, Some(&declaration.name));
+            }
             self.declare(&declaration.name, Binding::Value(declaration.of, node, depth));
             return Ok(());
         }
@@ -417,12 +422,15 @@ impl<'u> Lowering<'u> {
             (Binding::Value(of, before, depth), None) => {
                 self.fitting(node, of, place)?;
                 let value = self.merged(node, before, depth, place)?;
+                self.work(place)?.graph.name(value, Some(name));
                 self.replace(name, Binding::Value(of, Some(value), depth));
             }
             (Binding::Values(of, lengths, mut values, depth), Some(indices)) => {
                 self.fitting(node, of, place)?;
                 let at = self.temporary(name, &lengths, indices, place)?;
-                values[at] = Some(self.merged(node, values[at], depth, place)?);
+                let value = self.merged(node, values[at], depth, place)?;
+                self.work(place)?.graph.name(value, Some(&format!("{name}_{at}")));
+                values[at] = Some(value);
                 self.replace(name, Binding::Values(of, lengths, values, depth));
             }
             (Binding::Memory(memory, of), None) if self.memories[memory].lengths.is_empty() => {
@@ -576,6 +584,20 @@ impl<'u> Lowering<'u> {
         self.block(std::slice::from_ref(statement))?;
         self.tail(rest, of)
     }
+}
+
+/// The element of a table in each iteration, if its indices depend on loop variables alone. In iterations in which the
+/// access does not count it is any.
+fn known_elements(table: &Memory, elements: &[i128], indices: &[Node], body: &Body) -> Option<Box<[i64]>> {
+    let count: usize = body.loops.iter().map(|one| one.trips).product();
+    let of = |iteration: usize| {
+        let mut at = Vec::with_capacity(indices.len());
+        for (&index, &length) in indices.iter().zip(&table.lengths) {
+            at.push((body.graph.value_in(index, iteration)? as i64).clamp(0, length as i64 - 1));
+        }
+        i64::try_from(elements[table.element(at)]).ok()
+    };
+    (0..count).map(of).collect()
 }
 
 /// Whether a statement has a `return` inside.

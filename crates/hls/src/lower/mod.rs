@@ -1,7 +1,7 @@
 //! From syntax to memories and kernels: functions are inlined, loops unrolled, branches turned into selections.
 
 mod body;
-pub(crate) mod division;
+pub(crate) mod constants;
 mod expression;
 mod facts;
 
@@ -80,7 +80,6 @@ enum Binding {
 type Scope = HashMap<String, Binding>;
 
 struct Lowering<'u> {
-    unit: &'u Unit,
     interpreter: Interpreter<'u>,
     /// The ranges of memories that an earlier pass found.
     ranges: &'u [(i128, i128)],
@@ -102,7 +101,6 @@ impl<'u> Lowering<'u> {
         let interpreter = Interpreter::new(unit)?;
         let function = interpreter.function(name, Place::BEGIN)?;
         let mut this = Self {
-            unit,
             interpreter,
             ranges,
             memories: Vec::new(),
@@ -141,6 +139,7 @@ impl<'u> Lowering<'u> {
                 lengths: Vec::new(),
                 divisions: Vec::new(),
                 ports: Default::default(),
+                mode: None,
                 role: Role::Result,
             });
         }
@@ -218,6 +217,7 @@ impl<'u> Lowering<'u> {
             divisions: vec![None; lengths.len()],
             lengths,
             ports: Default::default(),
+            mode: None,
             role,
         });
         number
@@ -303,7 +303,8 @@ impl<'u> Lowering<'u> {
         name: Option<&str>,
     ) -> Result<()> {
         body.write_variables();
-        if body.accesses.is_empty() {
+        // What nothing is written by has no effect.
+        if body.accesses.iter().all(|access| access.written.is_none()) {
             return Ok(());
         }
         let name = name.map_or_else(|| format!("code_{}", self.kernels.len()), str::to_owned);
@@ -346,6 +347,10 @@ impl<'u> Lowering<'u> {
                 }
             }
             Pragma::Storage { ports, .. } => memory.ports = *ports,
+            Pragma::Interface { mode, .. } if memory.role == Role::Parameter => memory.mode = Some(*mode),
+            Pragma::Interface { .. } => {
+                return Err(Problem::new(place, format!("`{variable}` is no parameter"), "name a parameter"));
+            }
             _ => {}
         }
         Ok(())

@@ -3,16 +3,18 @@
 //!
 //! All times count from the cycle in which an iteration begins. A node without a register has its value in the same cycle as
 //! its operands, as long as the path fits into the clock period. At an interval of one, each node is as early as its operands
-//! allow, which is the shortest schedule. Above, accesses are placed one after another where no bank is asked twice in the
-//! same cycle.
+//! allow, which is the shortest schedule, and reads of a memory go together, as do writes. Above, accesses are placed one after
+//! another. Either way they move to later cycles until no bank is asked more often than it has ports, in the whole run.
 
 mod target;
+
+use std::collections::{BTreeSet, HashMap};
 
 pub use target::Target;
 
 use crate::analysis::{Dependence, Distance, Visits, is_registers};
 use crate::diagnostic::{Problem, Result};
-use crate::ir::{Access, Kernel, Memory, Node, Op, Role};
+use crate::ir::{Access, Kernel, Memory, Node, Op, Role, Widths};
 use crate::pragma::Ports;
 
 /// Cycles of one iteration.
@@ -21,6 +23,8 @@ const MAX_DEPTH: u32 = 4096;
 const MAX_INTERVAL: u32 = 4096;
 /// Idle cycles between two runs of the innermost loop.
 const MAX_GAP: u32 = 4096;
+/// Later cycles that an access is tried in at the least.
+const MOVES: u32 = 64;
 
 /// The bank and the row of each access, as nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,8 @@ pub struct Schedule {
     /// The cycle in which an access is asked for; by access. What it reads is there in the next cycle, or at once if the
     /// memory is made of registers.
     pub accesses: Vec<u32>,
+    /// The port of its bank that an access uses; by access. It is 1 for some of those of memories with two ports of any kind.
+    pub ports: Vec<u8>,
     /// Cycles of an iteration.
     pub depth: u32,
     /// The least interval that ports allow, and that dependences allow.
@@ -65,15 +71,22 @@ impl Schedule {
 }
 
 /// Makes a schedule.
+#[expect(clippy::too_many_arguments, reason = "all that is known of a kernel")]
 pub(crate) fn schedule(
     kernel: &Kernel,
     addresses: &[Address],
     memories: &[Memory],
     visits: &Visits,
     distances: &[Distance],
+    widths: &Widths,
     target: &Target,
 ) -> Result<Schedule> {
-    let mut work = Work { kernel, addresses, memories, visits, distances, target };
+    let mut unknown = vec![false; memories.len()];
+    for (access, one) in kernel.accesses.iter().enumerate() {
+        let is_known = |iteration| visits.get(access, iteration).is_none_or(|visit| visit.bank.is_some());
+        unknown[one.memory] |= !(0..kernel.iterations()).all(is_known);
+    }
+    let work = Work { kernel, addresses, memories, visits, distances, widths, target, unknown };
     let bound = work.port_bound();
     let wanted = match kernel.pipeline {
         // Without a pipeline an iteration begins when the one before has ended.
@@ -99,13 +112,28 @@ pub(crate) fn schedule(
     Err(work.refused(most))
 }
 
+/// A cycle, a memory, a bank, and whether it is the port that writes, where reads have one of their own.
+type Port = (u64, usize, usize, bool);
+/// The accesses that ask for the ports of a bank in a cycle.
+type Asked = HashMap<Port, Users>;
+
+/// At most two accesses.
+#[derive(Clone, Copy, Default)]
+struct Users {
+    count: u32,
+    of: [usize; 2],
+}
+
 struct Work<'a> {
     kernel: &'a Kernel,
     addresses: &'a [Address],
     memories: &'a [Memory],
     visits: &'a Visits,
     distances: &'a [Distance],
+    widths: &'a Widths,
     target: &'a Target,
+    /// Memories with an access whose bank is known at run time only.
+    unknown: Vec<bool>,
 }
 
 impl Work<'_> {
@@ -176,7 +204,7 @@ impl Work<'_> {
                 op => {
                     let operands = op.operands();
                     let latest = operands.iter().map(|operand| nodes[operand.index()]).fold((0, 0.0), later);
-                    let (delay, registers) = self.target.operation(&self.kernel.graph, node);
+                    let (delay, registers) = self.target.operation(&self.kernel.graph, self.widths, node);
                     self.chained(latest, delay, registers)
                 }
             };
@@ -214,33 +242,27 @@ impl Work<'_> {
     }
 
     /// Places all accesses at an interval.
-    fn place(&mut self, interval: u32, bound: u32) -> Option<Schedule> {
+    fn place(&self, interval: u32, bound: u32) -> Option<Schedule> {
         let count = self.kernel.accesses.len();
         let mut cycles: Vec<Option<u32>> = vec![None; count];
-        // Accesses of one kind and memory that never meet in an iteration are best in the same cycle: they then never meet.
         let mut least = vec![0u32; count];
+        let mut limit = None;
         for _ in 0..MAX_DEPTH {
             let (nodes, earliest) = self.nodes(&cycles);
             let mut next: Vec<u32> = (0..count).map(|access| least[access].max(earliest[access])).collect();
-            for a in 0..count {
-                let group = (0..count).filter(|&b| self.compete(a, b) || a == b);
-                let together = group.map(|b| next[b]).max().unwrap_or(0);
-                if interval == 1 && self.has_port(a) {
-                    next[a] = together;
-                }
-            }
             self.after_others(&mut next, interval);
-            if interval > 1 {
-                self.spread(&mut next, interval)?;
-            }
-            if next.iter().any(|cycle| *cycle > MAX_DEPTH) {
+            self.spread(&mut next, interval)?;
+            let depth = next.iter().max().copied().unwrap_or(0);
+            let most = *limit.get_or_insert(4 * (depth + interval.min(depth)) + MOVES);
+            if depth > most.min(MAX_DEPTH) {
                 return None;
             }
             let placed: Vec<Option<u32>> = next.iter().copied().map(Some).collect();
             if placed == cycles {
                 let depth = next.iter().max().copied().unwrap_or(0) + 1;
                 let dependence = self.dependence_bound(&next);
-                return Some(Schedule { interval, gap: 0, nodes, accesses: next, depth, bounds: (bound, dependence) });
+                let bounds = (bound, dependence);
+                return Some(Schedule { interval, gap: 0, nodes, accesses: next, ports: vec![0; count], depth, bounds });
             }
             least = next;
             cycles = placed;
@@ -254,9 +276,9 @@ impl Work<'_> {
             let mut changed = false;
             for one in self.distances.iter().filter(|one| one.ends == 0) {
                 let needed = self.needed(one) + i64::from(cycles[one.first]) - i64::from(interval) * one.iterations as i64;
-                // A read that depends on a write of an earlier iteration waits for no later write: the interval must do.
-                let movable = one.iterations == 0 || one.why != Dependence::ReadAfterWrite;
-                if movable && i64::from(cycles[one.second]) < needed {
+                // A read comes as late as the write of an earlier iteration needs it. If the write depends on the read, both
+                // move for ever, and the interval is too short.
+                if i64::from(cycles[one.second]) < needed {
                     cycles[one.second] = needed as u32;
                     changed = true;
                 }
@@ -276,39 +298,69 @@ impl Work<'_> {
         }
     }
 
-    /// Moves accesses so that none meets another one of the same iteration in a bank in the same cycle of the interval.
+    /// Moves accesses to later cycles so that no bank is asked more often than it has ports.
     fn spread(&self, cycles: &mut [u32], interval: u32) -> Option<()> {
-        let mut order: Vec<usize> = (0..cycles.len()).filter(|&access| self.has_port(access)).collect();
-        order.sort_by_key(|&access| (cycles[access], access));
-        let mut placed: Vec<usize> = Vec::new();
-        for access in order {
-            let free = (cycles[access]..cycles[access] + interval).find(|&cycle| {
-                let meeting = placed.iter().filter(|&&other| {
-                    self.compete(access, other)
-                        && cycles[other] % interval == cycle % interval
-                        && self.meet(access, cycle, other, cycles[other], interval)
-                });
-                (meeting.count() as u32) < self.capacity(access)
-            })?;
-            cycles[access] = free;
-            placed.push(access);
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for access in (0..cycles.len()).filter(|&access| self.has_port(access)) {
+            let one = &self.kernel.accesses[access];
+            // Accesses of one kind that never meet in an iteration never do if they stay in one cycle.
+            let same = |group: &&mut Vec<usize>| {
+                let other = &self.kernel.accesses[group[0]];
+                interval == 1 && other.memory == one.memory && other.written.is_some() == one.written.is_some()
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(access),
+                None => groups.push(vec![access]),
+            }
+        }
+        for group in &groups {
+            let together = group.iter().map(|&access| cycles[access]).max().unwrap_or(0);
+            group.iter().for_each(|&access| cycles[access] = together);
+        }
+        groups.sort_by_key(|group| (cycles[group[0]], group[0]));
+        let mut asked = Asked::default();
+        for group in groups {
+            let start = |iteration: usize| u64::from(interval) * iteration as u64;
+            let mut moves = 0;
+            while !self.ask(&mut asked, &group, cycles, start) {
+                moves += 1;
+                if moves > interval.max(MOVES) {
+                    return None;
+                }
+                group.iter().for_each(|&access| cycles[access] += 1);
+            }
         }
         Some(())
     }
 
-    /// Whether two accesses that fall into the same cycle are in the same bank in some iterations.
-    fn meet(&self, a: usize, at: u32, b: usize, other: u32, interval: u32) -> bool {
-        // Iteration i of a and iteration i + offset of b are in the same cycle.
-        let offset = (i64::from(at) - i64::from(other)) / i64::from(interval);
-        let count = self.kernel.iterations() as i64;
-        (0..count).any(|i| {
-            let j = i + offset;
-            (0..count).contains(&j)
-                && match (self.visits.get(a, i as usize), self.visits.get(b, j as usize)) {
-                    (Some(x), Some(y)) => x.bank.is_none() || y.bank.is_none() || x.bank == y.bank,
-                    _ => false,
+    /// Notes what accesses ask for in the whole run, unless a bank has too few ports for that.
+    fn ask(&self, asked: &mut Asked, accesses: &[usize], cycles: &[u32], start: impl Fn(usize) -> u64) -> bool {
+        let mut noted: Vec<Port> = Vec::new();
+        for &access in accesses {
+            let one = &self.kernel.accesses[access];
+            let writes = one.written.is_some() && self.memory(access).ports == Ports::ReadAndWrite;
+            for iteration in 0..self.kernel.iterations() {
+                let Some(visit) = self.visits.get(access, iteration) else { continue };
+                let bank = if self.is_one_bank(one.memory) { 0 } else { visit.bank.unwrap_or(0) };
+                let port = (start(iteration) + u64::from(cycles[access]), one.memory, bank, writes);
+                let users = asked.entry(port).or_default();
+                if users.count == self.capacity(access) {
+                    for port in noted {
+                        asked.entry(port).or_default().count -= 1;
+                    }
+                    return false;
                 }
-        })
+                users.of[users.count as usize] = access;
+                users.count += 1;
+                noted.push(port);
+            }
+        }
+        true
+    }
+
+    /// Whether a bank of some access is known at run time only, so that it may be any.
+    fn is_one_bank(&self, memory: usize) -> bool {
+        self.unknown[memory]
     }
 
     /// The least interval that dependences inside of a run of the innermost loop allow with these cycles.
@@ -335,35 +387,50 @@ impl Work<'_> {
                 schedule.gap = schedule.gap.max(u32::try_from(late).ok()?);
             }
         }
-        while schedule.gap <= MAX_GAP {
-            if self.ports_hold(&schedule) {
-                return Some(schedule);
+        let most = schedule.gap.saturating_add(MOVES).min(MAX_GAP);
+        while schedule.gap <= most {
+            if let Some(ports) = self.ports(&schedule) {
+                return Some(Schedule { ports, ..schedule });
             }
             schedule.gap += 1;
         }
         None
     }
 
-    /// Whether no bank is asked more often in a cycle than it has ports, in the whole run.
-    fn ports_hold(&self, schedule: &Schedule) -> bool {
-        use std::collections::HashMap;
-        let mut asked: HashMap<(u64, usize, usize, bool), u32> = HashMap::new();
-        for access in (0..self.kernel.accesses.len()).filter(|&access| self.has_port(access)) {
-            let one = &self.kernel.accesses[access];
-            let writes = one.written.is_some() && self.memory(access).ports == Ports::ReadAndWrite;
-            for iteration in 0..self.kernel.iterations() {
-                let Some(visit) = self.visits.get(access, iteration) else { continue };
-                let cycle = schedule.start(self.kernel, iteration) + u64::from(schedule.accesses[access]);
-                // An unknown bank may be any: only one access is then allowed.
-                let bank = visit.bank.unwrap_or(0);
-                let count = asked.entry((cycle, one.memory, bank, writes)).or_default();
-                *count += 1;
-                if *count > self.capacity(access) {
-                    return false;
+    /// The port of each access; none if a bank is asked more often in a cycle than it has ports, in the whole run.
+    fn ports(&self, schedule: &Schedule) -> Option<Vec<u8>> {
+        let accesses: Vec<usize> = (0..self.kernel.accesses.len()).filter(|&access| self.has_port(access)).collect();
+        let mut asked = Asked::default();
+        let start = |iteration: usize| schedule.start(self.kernel, iteration);
+        if !self.ask(&mut asked, &accesses, &schedule.accesses, start) {
+            return None;
+        }
+        // Two accesses that meet need different ports.
+        let mut meet: BTreeSet<(usize, usize)> = BTreeSet::new();
+        for users in asked.values() {
+            if users.count == 2 {
+                let [a, b] = users.of;
+                meet.extend([(a, b), (b, a)]);
+            }
+        }
+        let mut ports: Vec<Option<u8>> = vec![None; schedule.accesses.len()];
+        for access in accesses {
+            let mut open = vec![access];
+            while let Some(one) = open.pop() {
+                let port = *ports[one].get_or_insert(0);
+                for &(_, other) in meet.range((one, 0)..=(one, usize::MAX)) {
+                    match ports[other] {
+                        None => {
+                            ports[other] = Some(1 - port);
+                            open.push(other);
+                        }
+                        Some(taken) if taken == port => return None,
+                        Some(_) => {}
+                    }
                 }
             }
         }
-        true
+        Some(ports.into_iter().map(Option::unwrap_or_default).collect())
     }
 }
 

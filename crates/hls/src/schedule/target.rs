@@ -1,6 +1,6 @@
 //! What operations cost in time.
 
-use crate::ir::{Graph, Node, Op, bits};
+use crate::ir::{Graph, Node, Op, Widths, bits};
 
 /// A technology and a clock period. All times are in ns.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Target {
     pub multiplier_bits: u32,
     /// Cycles of a product that fits into one multiplier.
     pub multiplier_cycles: u32,
+    /// Signed digits of a constant up to which a product by it is a sum of shifted copies, and not a multiplier.
+    pub constant_digits: u32,
 }
 
 impl Target {
@@ -44,30 +46,24 @@ impl Target {
             carry: 0.05,
             multiplier_bits: 18,
             multiplier_cycles: 2,
+            constant_digits: 8,
         }
     }
 
     /// The delay of a node's operation, and the cycles after which its registers have the result; 0 cycles if it has none.
-    pub(crate) fn operation(&self, graph: &Graph, node: Node) -> (f64, u32) {
-        let width = |node: Node| {
-            let (least, most) = graph.range(node);
-            bits((0, most.max(-1 - least)))
-        };
+    pub(crate) fn operation(&self, graph: &Graph, widths: &Widths, node: Node) -> (f64, u32) {
+        let width = |node: Node| widths.get(graph, node).0.max(1);
         let adder = |bits: u32| self.lut + self.carry * f64::from(bits);
         let data = graph.get(node);
         match data.op {
             Op::Const(_) | Op::Loop(_) | Op::Read(_) => (0.0, 0),
-            Op::Add(..) | Op::Sub(..) | Op::Lt(..) | Op::Eq(..) => (adder(width(node).max(1)), 0),
+            Op::Add(..) | Op::Sub(..) => (adder(width(node)), 0),
+            Op::Lt(a, b) | Op::Eq(a, b) => (adder(width(a).max(width(b))), 0),
             Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Select(..) => (self.lut, 0),
             Op::Shl(_, by) | Op::Shr(_, by) => {
                 if graph.constant(by).is_some() { (0.0, 0) } else { (self.lut * f64::from(bits(graph.range(by))), 0) }
             }
             Op::Mul(a, b) => {
-                if let Some(factor) = graph.constant(b) {
-                    // Sums of shifted operands.
-                    let sums = factor.unsigned_abs().count_ones().max(2).ilog2() + 1;
-                    return (adder(width(node)) * f64::from(sums), 0);
-                }
                 let tiles = width(a).div_ceil(self.multiplier_bits).max(width(b).div_ceil(self.multiplier_bits));
                 (0.0, self.multiplier_cycles + tiles.ilog2() * 2)
             }

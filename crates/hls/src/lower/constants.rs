@@ -1,4 +1,4 @@
-//! Quotients and remainders by constants, without a divider.
+//! Quotients, remainders and products by constants, without a divider or a multiplier.
 //!
 //! Barrett's estimate of a quotient is a product and a shift: q' = ⌊⌊x/2^s⌋·m/2^t⌋ with m = ⌊2^(s+t)/d⌋ (P. Barrett, CRYPTO
 //! 1986). The estimate is never too great. The remainder is x − q'·d, less d as long as it is not below d. Here s and t are
@@ -6,7 +6,7 @@
 //! is computed, so that this is no bound but the truth, and the remainder has no bit too many.
 
 use crate::diagnostic::{Problem, Result};
-use crate::ir::{Graph, Kernel, Node, Op, bits};
+use crate::ir::{Full, Graph, Kernel, Node, Op, bits};
 
 /// Values of ⌊x/2^s⌋ that are tried; beyond, the bound of the estimate decides.
 const TRIED: i128 = 1 << 20;
@@ -77,30 +77,46 @@ impl Estimate {
     }
 }
 
-/// Replaces all quotients and remainders of a kernel.
-pub(crate) fn expand(kernel: &Kernel) -> Result<Kernel> {
-    let refused = |full: crate::ir::Full| {
+/// Replaces all quotients and remainders of a kernel, and products by constants of up to `digits` signed digits.
+pub(crate) fn expand(kernel: &Kernel, digits: u32) -> Result<Kernel> {
+    let refused = |full: Full| {
         let (what, way_out) = full.what();
         Problem::new(kernel.place, what, way_out)
     };
+    // Quotients and remainders first: they are products, too.
+    let divided = rebuilt(kernel, |graph, op| match op {
+        Op::Rem(a, d) => divided(graph, a, d).map(|(_, rest)| rest),
+        Op::Div(a, d) => divided(graph, a, d).map(|(quotient, _)| quotient),
+        op => graph.add(op),
+    });
+    rebuilt(&divided.map_err(refused)?, |graph, op| match op {
+        Op::Mul(a, b) => match graph.constant(b) {
+            Some(factor) if signed_digits(factor).len() as u32 <= digits => multiple(graph, a, factor),
+            _ => graph.add(op),
+        },
+        op => graph.add(op),
+    })
+    .map_err(refused)
+}
+
+/// A kernel whose operations are made anew.
+fn rebuilt(kernel: &Kernel, mut make: impl FnMut(&mut Graph, Op) -> Result<Node, Full>) -> Result<Kernel, Full> {
     let old = &kernel.graph;
     let mut graph = Graph::new(kernel.iterations());
     let mut map: Vec<Node> = Vec::with_capacity(old.len());
-    for (_, data) in old.nodes() {
-        let of = |node: Node| map[node.index()];
-        let node = match data.op {
-            Op::Const(value) => graph.number(value).map_err(refused)?,
-            Op::Loop(level) => graph.variable(level, data.values.clone().unwrap_or_default()).map_err(refused)?,
-            Op::Read(access) => graph.read(access, data.range).map_err(refused)?,
-            Op::Rem(a, d) if data.values.is_none() => divided(&mut graph, of(a), d).map_err(refused)?.1,
-            Op::Div(a, d) if data.values.is_none() => divided(&mut graph, of(a), d).map_err(refused)?.0,
+    for (node, data) in old.nodes() {
+        let new = match data.op {
+            Op::Const(value) => graph.number(value)?,
+            Op::Loop(level) => graph.variable(level, data.values.clone().unwrap_or_default())?,
+            Op::Read(access) => graph.read(access, data.range, data.values.clone())?,
             op => {
-                let node = graph.add(op.with(of)).map_err(refused)?;
-                graph.narrow(node, data.range);
-                node
+                let new = make(&mut graph, op.with(|operand| map[operand.index()]))?;
+                graph.narrow(new, data.range);
+                new
             }
         };
-        map.push(node);
+        graph.name(new, old.name_of(node));
+        map.push(new);
     }
     let of = |node: Node| map[node.index()];
     let mut new = Kernel { graph, ..kernel.clone() };
@@ -112,8 +128,60 @@ pub(crate) fn expand(kernel: &Kernel) -> Result<Kernel> {
     Ok(new)
 }
 
+/// A number as a sum of powers of two and of powers of two to be subtracted, no two of them neighbours: the exponents, and
+/// whether it is subtracted. No such sum is shorter (G. W. Reitwiesner, Advances in Computers 1, 1960).
+fn signed_digits(mut number: i128) -> Vec<(u32, bool)> {
+    let mut digits = Vec::new();
+    let mut exponent = 0;
+    while number != 0 {
+        if number & 1 == 1 {
+            let negative = number & 3 == 3;
+            digits.push((exponent, negative));
+            number += if negative { 1 } else { -1 };
+        }
+        number >>= 1;
+        exponent += 1;
+    }
+    digits
+}
+
+/// The product of a node and a constant, as sums of shifted copies of the node.
+fn multiple(graph: &mut Graph, x: Node, factor: i128) -> Result<Node, Full> {
+    let mut sums: [Vec<Node>; 2] = Default::default();
+    for (exponent, negative) in signed_digits(factor) {
+        let exponent = graph.number(exponent.into())?;
+        sums[usize::from(negative)].push(graph.add(Op::Shl(x, exponent))?);
+    }
+    let [added, subtracted] = sums;
+    let product = match (sum(graph, added)?, sum(graph, subtracted)?) {
+        (Some(a), Some(b)) => graph.add(Op::Sub(a, b))?,
+        (Some(a), None) => a,
+        (None, Some(b)) => {
+            let zero = graph.number(0)?;
+            graph.add(Op::Sub(zero, b))?
+        }
+        (None, None) => graph.number(0)?,
+    };
+    let (least, most) = graph.range(x);
+    let (a, b) = (least * factor, most * factor);
+    graph.narrow(product, (a.min(b), a.max(b)));
+    Ok(product)
+}
+
+/// The sum of nodes, as a tree; the shortest ones first.
+fn sum(graph: &mut Graph, mut nodes: Vec<Node>) -> Result<Option<Node>, Full> {
+    while nodes.len() > 1 {
+        let pairs = nodes.chunks(2).map(|pair| match *pair {
+            [a, b] => graph.add(Op::Add(a, b)),
+            _ => Ok(pair[0]),
+        });
+        nodes = pairs.collect::<Result<_, _>>()?;
+    }
+    Ok(nodes.pop())
+}
+
 /// The quotient and the remainder.
-fn divided(graph: &mut Graph, x: Node, d: i128) -> Result<(Node, Node), crate::ir::Full> {
+fn divided(graph: &mut Graph, x: Node, d: i128) -> Result<(Node, Node), Full> {
     let most = graph.range(x).1;
     let divisor = graph.number(d)?;
     if most < 2 * d {
@@ -121,7 +189,7 @@ fn divided(graph: &mut Graph, x: Node, d: i128) -> Result<(Node, Node), crate::i
         let one = graph.number(1)?;
         return Ok((graph.add(Op::Sub(one, below))?, rest));
     }
-    let estimate = Estimate::of(most, d).ok_or(crate::ir::Full::Bits)?;
+    let estimate = Estimate::of(most, d).ok_or(Full::Bits)?;
     let (before, after) = (graph.number(estimate.before.into())?, graph.number(estimate.after.into())?);
     let factor = graph.number(estimate.factor)?;
     let kept = graph.add(Op::Shr(x, before))?;
@@ -141,7 +209,7 @@ fn divided(graph: &mut Graph, x: Node, d: i128) -> Result<(Node, Node), crate::i
 }
 
 /// Whether x is below d, and x or x − d, for x below 2d.
-fn corrected(graph: &mut Graph, x: Node, divisor: Node, d: i128) -> Result<(Node, Node), crate::ir::Full> {
+fn corrected(graph: &mut Graph, x: Node, divisor: Node, d: i128) -> Result<(Node, Node), Full> {
     let below = graph.add(Op::Lt(x, divisor))?;
     let less = graph.add(Op::Sub(x, divisor))?;
     let rest = graph.add(Op::Select(below, x, less))?;
@@ -168,6 +236,16 @@ mod tests {
                     assert_eq!(greatest, estimate.most, "{d}, {most}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn signed_digits_are_the_number_and_have_no_neighbours() {
+        for number in (-4100..4100).chain([5039, 1_073_479_681, (1 << 60) - (1 << 18) + 1]) {
+            let digits = signed_digits(number);
+            let of = |&(exponent, negative): &(u32, bool)| if negative { -(1i128 << exponent) } else { 1i128 << exponent };
+            assert_eq!(digits.iter().map(of).sum::<i128>(), number);
+            assert!(digits.windows(2).all(|pair| pair[1].0 > pair[0].0 + 1), "{number}: {digits:?}");
         }
     }
 
