@@ -8,6 +8,9 @@ use crate::compile::Design;
 use crate::ir::{Memory, Role, State};
 use crate::pragma::{Mode, Ports};
 
+/// Cycles after which a run has not ended.
+const LIMIT: u32 = 1 << 23;
+
 /// A run of a module.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -187,13 +190,14 @@ fn module(out: &mut String, one: &OnBench<'_>) {
     }
     let _ = writeln!(out, "  {name} u_dut ({});", connections.join(",\n    "));
     let _ = writeln!(out, "  always @(posedge clk) begin\n    if (!rst_n) begin");
-    let _ = writeln!(out, "      run <= 0;\n      slot <= 0;\n      start <= 1'b0;\n      finished <= 1'b0;\n    end else begin");
+    let _ = writeln!(out, "      run <= 0;\n      slot <= 0;\n      start <= 1'b0;\n      ran <= 1'b0;\n      finished <= 1'b0;\n    end else begin");
     out.push_str(&clocked);
     let _ = writeln!(out, "      slot <= slot + 1;\n      start <= slot == {longest};");
-    let _ = writeln!(out, "      if (slot == 0) begin\n        ran <= 1'b0;\n{load}      end");
+    let _ = writeln!(out, "      if (slot == 0) begin\n{load}      end");
+    let _ = writeln!(out, "      if (slot == {longest} + {LIMIT}) $fatal(1, \"{name}: a run does not end\");");
     let _ = writeln!(out, "      if (slot > {longest} && done) begin\n        ran <= 1'b1;\n        slot <= {longest} + 10;\n      end");
     // The last element comes a cycle after its row was asked for.
-    let _ = writeln!(out, "      if (ran && slot == {} && !finished) begin\n{check}        slot <= 0;", 2 * longest + 12);
+    let _ = writeln!(out, "      if (ran && slot == {} && !finished) begin\n{check}        slot <= 0;\n        ran <= 1'b0;", 2 * longest + 12);
     let _ = writeln!(out, "        if (run + 1 == Runs) finished <= 1'b1;\n        else run <= run + 1;\n      end");
     let _ = writeln!(out, "    end\n  end\nendmodule\n");
 }

@@ -144,7 +144,7 @@ impl Design {
         let _ = writeln!(out, "    end else begin");
         let _ = writeln!(out, "      done_o   <= ends[{}];", count - 1);
         let first = match count {
-            1 => "idle_o && start_i".to_owned(),
+            1 => "(idle_o && start_i)".to_owned(),
             _ => format!("{{ends[{}:0], idle_o && start_i}}", count - 2),
         };
         let _ = writeln!(out, "      active_q <= (active_q & ~ends) | {first};");

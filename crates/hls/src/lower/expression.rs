@@ -1,6 +1,6 @@
 //! Expressions and statements of a kernel.
 
-use super::{Binding, Lowering, MAX_TEMPORARIES, Scope, parts};
+use super::{Binding, Lowering, MAX_TEMPORARIES, Scope, assigns, parts};
 use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, Initial, Stmt, StmtKind, Type, UnaryOp};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::ir::{Memory, Node, Op, Role};
@@ -96,6 +96,11 @@ impl<'u> Lowering<'u> {
             ExprKind::Select(condition, yes, no) => {
                 let condition = self.expression(condition)?.0;
                 let condition = self.work(place)?.truth(condition, place)?;
+                // What never counts need not be right.
+                if let Some(holds) = self.work(place)?.graph.constant(condition) {
+                    let of = self.type_of(yes)?.common(self.type_of(no)?);
+                    return Ok((self.expression(if holds == 0 { no } else { yes })?.0, of));
+                }
                 let opposite = self.work(place)?.not(condition, place)?;
                 self.work(place)?.enter(condition);
                 let yes = self.expression(yes);
@@ -124,6 +129,36 @@ impl<'u> Lowering<'u> {
                 result.ok_or_else(|| Problem::new(place, format!("`{name}` returns no value"), "return one"))
             }
         }
+    }
+
+    /// The type of an expression, without its value.
+    fn type_of(&self, expression: &Expr) -> Result<Type> {
+        let place = expression.place;
+        Ok(match &expression.kind {
+            ExprKind::Number(_, of) | ExprKind::Cast(of, _) => *of,
+            ExprKind::Name(name) | ExprKind::Element(name, _) => match self.find(name, place)? {
+                Binding::Constant(_, of) | Binding::Value(of, ..) | Binding::Values(of, ..) | Binding::Memory(_, of) => *of,
+            },
+            ExprKind::Unary(UnaryOp::LogicalNot, _) => Type::INT,
+            ExprKind::Unary(_, inner) => self.type_of(inner)?.promoted(),
+            ExprKind::Binary(op, left, right) => match op {
+                BinaryOp::Shl | BinaryOp::Shr => self.type_of(left)?.promoted(),
+                BinaryOp::Lt
+                | BinaryOp::Le
+                | BinaryOp::Gt
+                | BinaryOp::Ge
+                | BinaryOp::Eq
+                | BinaryOp::Ne
+                | BinaryOp::LogicalAnd
+                | BinaryOp::LogicalOr => Type::INT,
+                _ => self.type_of(left)?.common(self.type_of(right)?),
+            },
+            ExprKind::Select(_, yes, no) => self.type_of(yes)?.common(self.type_of(no)?),
+            ExprKind::Call(name, _) => {
+                let function = self.interpreter.function(name, place)?;
+                function.result.ok_or_else(|| Problem::new(place, format!("`{name}` returns no value"), "return one"))?
+            }
+        })
     }
 
     fn binary(&mut self, op: BinaryOp, (a, of_a): Typed, (b, of_b): Typed, place: Place) -> Result<Typed> {
@@ -494,7 +529,8 @@ impl<'u> Lowering<'u> {
             let binding = if parameter.lengths.is_empty() {
                 let (node, _) = self.expression(argument)?;
                 self.fitting(node, parameter.of, argument.place)?;
-                match self.work(place)?.graph.constant(node) {
+                let constant = self.work(place)?.graph.constant(node);
+                match constant.filter(|_| !assigns(&function.body, &parameter.name)) {
                     Some(value) => Binding::Constant(value, parameter.of),
                     None => Binding::Value(parameter.of, Some(node), depth),
                 }

@@ -439,7 +439,7 @@ impl<'u> Lowering<'u> {
         let mut scope = Scope::new();
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
             let binding = if parameter.lengths.is_empty() {
-                match self.constant(argument) {
+                match self.constant(argument).filter(|_| !assigns(&function.body, &parameter.name)) {
                     Some(value) => {
                         crate::interpret::fitting(value, parameter.of, argument.place)?;
                         Binding::Constant(value, parameter.of)

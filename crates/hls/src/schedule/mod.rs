@@ -14,7 +14,7 @@ pub use target::Target;
 
 use crate::analysis::{Dependence, Distance, Visits, is_registers};
 use crate::diagnostic::{Problem, Result};
-use crate::ir::{Access, Kernel, Memory, Node, Op, Role, Widths};
+use crate::ir::{Kernel, Memory, Node, Op, Role, Widths};
 use crate::pragma::Ports;
 
 /// Cycles of one iteration.
@@ -86,12 +86,12 @@ pub(crate) fn schedule(
         let is_known = |iteration| visits.get(access, iteration).is_none_or(|visit| visit.bank.is_some());
         unknown[one.memory] |= !(0..kernel.iterations()).all(is_known);
     }
-    let work = Work { kernel, addresses, memories, visits, distances, widths, target, unknown };
+    let work = Work { kernel, addresses, memories, visits, distances, widths, target, unknown, recurrent: recurrent(kernel, distances) };
     let bound = work.port_bound();
     let wanted = match kernel.pipeline {
         // Without a pipeline an iteration begins when the one before has ended.
         None => {
-            let mut alone = work.place(MAX_INTERVAL, bound).ok_or_else(|| work.refused(MAX_INTERVAL))?;
+            let mut alone = work.place(MAX_INTERVAL, bound, false).ok_or_else(|| work.refused(MAX_INTERVAL))?;
             alone.interval = alone.depth.max(1);
             return work.with_gap(alone).ok_or_else(|| work.refused(MAX_INTERVAL));
         }
@@ -104,7 +104,10 @@ pub(crate) fn schedule(
         interval = interval.max(wanted);
     }
     while interval <= most {
-        if let Some(found) = work.place(interval, bound).and_then(|placed| work.with_gap(placed)) {
+        let found = [false, true].into_iter().find_map(|aligned| {
+            work.place(interval, bound, aligned).and_then(|placed| work.with_gap(placed))
+        });
+        if let Some(found) = found {
             return Ok(found);
         }
         interval += 1;
@@ -134,6 +137,8 @@ struct Work<'a> {
     target: &'a Target,
     /// Memories with an access whose bank is known at run time only.
     unknown: Vec<bool>,
+    /// Nodes between a read and a write on which that read depends in a later iteration.
+    recurrent: Vec<bool>,
 }
 
 impl Work<'_> {
@@ -147,39 +152,29 @@ impl Work<'_> {
         !matches!(memory.role, Role::Table(_)) && !is_registers(memory)
     }
 
-    /// Whether two accesses ask for the same port if they are in the same bank.
-    fn compete(&self, a: usize, b: usize) -> bool {
-        let (x, y): (&Access, &Access) = (&self.kernel.accesses[a], &self.kernel.accesses[b]);
-        x.memory == y.memory
-            && self.has_port(a)
-            && (self.memory(a).ports == Ports::TwoOfAny || x.written.is_some() == y.written.is_some())
-    }
-
     /// Accesses of a bank in one cycle.
     fn capacity(&self, access: usize) -> u32 {
         if self.memory(access).ports == Ports::TwoOfAny { 2 } else { 1 }
     }
 
-    /// The least interval that the ports allow: the most accesses of a bank in an iteration, over its ports.
+    /// The least interval that the ports allow: the accesses of a bank in the whole run, over its ports and the iterations.
+    /// What is over may fall into the cycles in which the last iterations end, so it is rounded down.
     fn port_bound(&self) -> u32 {
+        let mut asked: HashMap<(usize, usize, bool), u64> = HashMap::new();
         let mut bound = 1;
-        for iteration in 0..self.kernel.iterations() {
-            for access in 0..self.kernel.accesses.len() {
+        let iterations = self.kernel.iterations().max(1) as u64;
+        for access in (0..self.kernel.accesses.len()).filter(|&access| self.has_port(access)) {
+            let (memory, ports) = (self.kernel.accesses[access].memory, self.memory(access).ports);
+            let writes = ports == Ports::ReadAndWrite && self.kernel.accesses[access].written.is_some();
+            for iteration in 0..self.kernel.iterations() {
                 let Some(visit) = self.visits.get(access, iteration) else { continue };
-                if !self.has_port(access) {
-                    continue;
-                }
-                let same = |other: &usize| {
-                    self.compete(access, *other)
-                        && self.visits.get(*other, iteration).is_some_and(|seen| {
-                            seen.bank.is_none() || visit.bank.is_none() || seen.bank == visit.bank
-                        })
-                };
-                let asked = (0..self.kernel.accesses.len()).filter(same).count() as u32;
-                bound = bound.max(asked.div_ceil(self.capacity(access)));
+                let bank = if self.unknown[memory] { 0 } else { visit.bank.unwrap_or(0) };
+                let count = asked.entry((memory, bank, writes)).or_default();
+                *count += 1;
+                bound = bound.max(*count / (iterations * u64::from(self.capacity(access))));
             }
         }
-        bound
+        u32::try_from(bound).unwrap_or(u32::MAX)
     }
 
     fn refused(&self, most: u32) -> Problem {
@@ -188,7 +183,7 @@ impl Work<'_> {
     }
 
     /// The cycle and the time of each node, given the cycles of accesses; accesses that are not placed come as early as they can.
-    fn nodes(&self, cycles: &[Option<u32>]) -> (Vec<(u32, f64)>, Vec<u32>) {
+    fn nodes(&self, cycles: &[Option<u32>], aligned: bool) -> (Vec<(u32, f64)>, Vec<u32>) {
         let mut nodes: Vec<(u32, f64)> = Vec::with_capacity(self.kernel.graph.len());
         let mut earliest = vec![0; self.kernel.accesses.len()];
         for (node, data) in self.kernel.graph.nodes() {
@@ -202,8 +197,12 @@ impl Work<'_> {
                     if registers { (cycle, self.target.register_out) } else { (cycle + 1, self.target.memory_out) }
                 }
                 op => {
-                    let operands = op.operands();
-                    let latest = operands.iter().map(|operand| nodes[operand.index()]).fold((0, 0.0), later);
+                    let arrival = |operand: &Node| {
+                        let (cycle, time) = nodes[operand.index()];
+                        let waits = aligned && self.recurrent[node.index()] && !self.recurrent[operand.index()];
+                        if waits && time > self.target.register_out { (cycle + 1, self.target.register_out) } else { (cycle, time) }
+                    };
+                    let latest = op.operands().iter().map(arrival).fold((0, 0.0), later);
                     let (delay, registers) = self.target.operation(&self.kernel.graph, self.widths, node);
                     self.chained(latest, delay, registers)
                 }
@@ -237,18 +236,20 @@ impl Work<'_> {
         let needed = [Some(address.bank), Some(address.row), one.condition, one.written];
         let (cycle, time) = needed.into_iter().flatten().map(of).fold((0, 0.0), later);
         // The way from an address or a value to the bank passes a selection among banks.
-        let limit = self.target.period - self.target.memory_in;
+        let registers = is_registers(self.memory(access));
+        let limit = self.target.period - if registers { self.target.setup + self.target.lut } else { self.target.memory_in };
         if time <= limit { cycle } else { cycle + 1 }
     }
 
-    /// Places all accesses at an interval.
-    fn place(&self, interval: u32, bound: u32) -> Option<Schedule> {
+    /// Places all accesses at an interval. If `aligned`, values come to a recurrence at the begin of a cycle, so that its
+    /// operations are not divided among more cycles than they need.
+    fn place(&self, interval: u32, bound: u32, aligned: bool) -> Option<Schedule> {
         let count = self.kernel.accesses.len();
         let mut cycles: Vec<Option<u32>> = vec![None; count];
         let mut least = vec![0u32; count];
         let mut limit = None;
         for _ in 0..MAX_DEPTH {
-            let (nodes, earliest) = self.nodes(&cycles);
+            let (nodes, earliest) = self.nodes(&cycles, aligned);
             let mut next: Vec<u32> = (0..count).map(|access| least[access].max(earliest[access])).collect();
             self.after_others(&mut next, interval);
             self.spread(&mut next, interval)?;
@@ -341,7 +342,8 @@ impl Work<'_> {
             let writes = one.written.is_some() && self.memory(access).ports == Ports::ReadAndWrite;
             for iteration in 0..self.kernel.iterations() {
                 let Some(visit) = self.visits.get(access, iteration) else { continue };
-                let bank = if self.is_one_bank(one.memory) { 0 } else { visit.bank.unwrap_or(0) };
+                // A bank that is known at run time only may be any.
+                let bank = if self.unknown[one.memory] { 0 } else { visit.bank.unwrap_or(0) };
                 let port = (start(iteration) + u64::from(cycles[access]), one.memory, bank, writes);
                 let users = asked.entry(port).or_default();
                 if users.count == self.capacity(access) {
@@ -356,11 +358,6 @@ impl Work<'_> {
             }
         }
         true
-    }
-
-    /// Whether a bank of some access is known at run time only, so that it may be any.
-    fn is_one_bank(&self, memory: usize) -> bool {
-        self.unknown[memory]
     }
 
     /// The least interval that dependences inside of a run of the innermost loop allow with these cycles.
@@ -432,6 +429,36 @@ impl Work<'_> {
         }
         Some(ports.into_iter().map(Option::unwrap_or_default).collect())
     }
+}
+
+/// Nodes between a read and a write on which that read depends in a later iteration of the same run of the innermost loop.
+fn recurrent(kernel: &Kernel, distances: &[Distance]) -> Vec<bool> {
+    let mut of = vec![false; kernel.graph.len()];
+    let closes = |one: &&Distance| one.why == Dependence::ReadAfterWrite && one.ends == 0 && one.iterations > 0;
+    let closing: Vec<&Distance> = distances.iter().filter(closes).collect();
+    let mut reads = vec![false; kernel.accesses.len()];
+    let mut after = vec![false; kernel.graph.len()];
+    let mut before = vec![false; kernel.graph.len()];
+    for one in closing {
+        reads[one.second] = true;
+        let access = &kernel.accesses[one.first];
+        let needed = access.written.into_iter().chain(access.condition).chain(access.indices.iter().copied());
+        needed.for_each(|node| before[node.index()] = true);
+    }
+    for (node, data) in kernel.graph.nodes() {
+        after[node.index()] = match data.op {
+            Op::Read(access) => reads[access],
+            op => op.operands().iter().any(|operand| after[operand.index()]),
+        };
+    }
+    let nodes: Vec<(Node, Op)> = kernel.graph.nodes().map(|(node, data)| (node, data.op)).collect();
+    for (node, op) in nodes.into_iter().rev() {
+        if before[node.index()] {
+            op.operands().iter().for_each(|operand| before[operand.index()] = true);
+        }
+        of[node.index()] = before[node.index()] && after[node.index()];
+    }
+    of
 }
 
 fn later(a: (u32, f64), b: (u32, f64)) -> (u32, f64) {
