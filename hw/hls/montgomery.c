@@ -39,8 +39,10 @@ DIGITS_OF_B:
 CARRIES:
   for (unsigned j = 0; j < LIMBS; j++) {
 #pragma HLS pipeline
+    uint64_t limb = sums[j];
+    assert(limb < 1 << 29);
     assert(carry < 1 << 29);
-    uint64_t now = sums[j] + carry;
+    uint64_t now = limb + carry;
     r[j] = now & 0x3ffffff;
     carry = now >> 26;
   }

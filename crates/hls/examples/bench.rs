@@ -61,6 +61,9 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         for one in &design.kernels {
             let s = &one.schedule;
             println!("  {}: II {} gap {} depth {} cycles {}, bounds {:?}", one.kernel.name, s.interval, s.gap, s.depth, s.cycles(&one.kernel), s.bounds);
+            if std::env::var_os("ACCESSES").is_some() {
+                println!("  {:?}", s.accesses);
+            }
         }
         std::fs::write(out.join(format!("{module}.sv")), design.to_systemverilog(&Options { name: &module, source: name, memories }))?;
         let mut runs = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::diagnostic::{Problem, Result};
-use crate::ir::{Access, Kernel, Memory, Node, Op, Role};
+use crate::ir::{Access, Full, Graph, Kernel, Memory, Node, Op, Role};
 use crate::pragma::{Division, Ports};
 
 /// How a memory is built.
@@ -49,19 +49,12 @@ impl Layout {
         })
     }
 
-    /// Nodes of the bank and the row of an access.
-    pub(crate) fn nodes(&self, kernel: &mut Kernel, access: usize) -> Result<(Node, Node)> {
-        let Access { indices, place, .. } = kernel.accesses[access].clone();
-        let graph = &mut kernel.graph;
-        let mut add = |op: Op| {
-            graph.add(op).map_err(|full| {
-                let (what, way_out) = full.what();
-                Problem::new(place, what, way_out)
-            })
-        };
+    /// Nodes of the bank and the row of an element with these indices.
+    pub(crate) fn nodes(&self, graph: &mut Graph, indices: &[Node]) -> Result<(Node, Node), Full> {
+        let mut add = |op: Op| graph.add(op);
         let zero = add(Op::Const(0))?;
         let (mut bank, mut row) = (zero, zero);
-        for (&(division, depth, banks), &index) in self.dimensions.iter().zip(&indices) {
+        for (&(division, depth, banks), &index) in self.dimensions.iter().zip(indices) {
             let (within_bank, within_row) = match division {
                 Division::Complete => (index, zero),
                 Division::Block(_) => {

@@ -55,15 +55,9 @@ impl Source {
 
 fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<Design> {
     let program = lower::lower(unit, function)?;
+    let layouts: Vec<Layout> = program.memories.iter().map(Layout::of).collect();
     let scheduled = |kernel: &Kernel| -> Result<Scheduled> {
-        let mut kernel = lower::constants::expand(kernel, target.constant_digits)?;
-        let layouts: Vec<Layout> = program.memories.iter().map(Layout::of).collect();
-        let mut addresses = Vec::new();
-        for access in 0..kernel.accesses.len() {
-            let layout = &layouts[kernel.accesses[access].memory];
-            let (bank, row) = layout.nodes(&mut kernel, access)?;
-            addresses.push(Address { bank, row });
-        }
+        let (kernel, addresses) = lower::constants::expand(kernel, &layouts, target.constant_digits)?;
         let roots = kernel.accesses.iter().flat_map(|access| access.written.into_iter().chain(access.condition));
         let places = addresses.iter().flat_map(|address| [address.bank, address.row]);
         let widths = Widths::of(&kernel.graph, roots.chain(places).collect::<Vec<Node>>());

@@ -5,8 +5,10 @@
 //! the ones with the shortest products for which one subtraction is enough: for each value of ⌊x/2^s⌋ the greatest remainder
 //! is computed, so that this is no bound but the truth, and the remainder has no bit too many.
 
+use crate::analysis::Layout;
 use crate::diagnostic::{Problem, Result};
 use crate::ir::{Full, Graph, Kernel, Node, Op, bits};
+use crate::schedule::Address;
 
 /// Values of ⌊x/2^s⌋ that are tried; beyond, the bound of the estimate decides.
 const TRIED: i128 = 1 << 20;
@@ -77,47 +79,104 @@ impl Estimate {
     }
 }
 
-/// Replaces all quotients and remainders of a kernel, and products by constants of up to `digits` signed digits.
-pub(crate) fn expand(kernel: &Kernel, digits: u32) -> Result<Kernel> {
+/// A kernel without quotients, remainders and products by constants of up to `digits` signed digits, with the bank and the
+/// row of each access.
+pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32) -> Result<(Kernel, Vec<Address>)> {
     let refused = |full: Full| {
         let (what, way_out) = full.what();
         Problem::new(kernel.place, what, way_out)
     };
-    // Quotients and remainders first: they are products, too.
-    let divided = rebuilt(kernel, |graph, op| match op {
-        Op::Rem(a, d) => divided(graph, a, d).map(|(_, rest)| rest),
-        Op::Div(a, d) => divided(graph, a, d).map(|(quotient, _)| quotient),
-        op => graph.add(op),
-    });
-    rebuilt(&divided.map_err(refused)?, |graph, op| match op {
-        Op::Mul(a, b) => match graph.constant(b) {
-            Some(factor) if signed_digits(factor).len() as u32 <= digits => multiple(graph, a, factor),
-            _ => graph.add(op),
-        },
-        op => graph.add(op),
-    })
-    .map_err(refused)
+    let expanded = || {
+        let (kernel, addresses) = with_addresses(kernel, layouts)?;
+        // Quotients and remainders come before products, as they become some.
+        let (kernel, addresses) = rebuilt(&kernel, &addresses, |graph, op| match op {
+            Op::Rem(a, d) => divided(graph, a, d).map(|(_, rest)| rest),
+            Op::Div(a, d) => divided(graph, a, d).map(|(quotient, _)| quotient),
+            op => graph.add(op),
+        })?;
+        rebuilt(&kernel, &addresses, |graph, op| match op {
+            Op::Mul(a, b) => match graph.constant(b) {
+                Some(factor) if signed_digits(factor).len() as u32 <= digits => multiple(graph, a, factor),
+                _ => graph.add(op),
+            },
+            op => graph.add(op),
+        })
+    };
+    expanded().map_err(refused)
+}
+
+/// A kernel with nodes for the bank and the row of each access, which come before what it reads.
+fn with_addresses(kernel: &Kernel, layouts: &[Layout]) -> Result<(Kernel, Vec<Address>), Full> {
+    let mut graph = Graph::new(kernel.iterations());
+    let mut map: Vec<Node> = Vec::with_capacity(kernel.graph.len());
+    let mut addresses: Vec<Option<Address>> = vec![None; kernel.accesses.len()];
+    let mut address = |graph: &mut Graph, map: &[Node], number: usize| -> Result<(), Full> {
+        let access = &kernel.accesses[number];
+        let indices: Vec<Node> = access.indices.iter().map(|index| map[index.index()]).collect();
+        let (bank, row) = layouts[access.memory].nodes(graph, &indices)?;
+        addresses[number] = Some(Address { bank, row });
+        Ok(())
+    };
+    for (node, data) in kernel.graph.nodes() {
+        if let Op::Read(access) = data.op {
+            address(&mut graph, &map, access)?;
+        }
+        let new = copied(&mut graph, &kernel.graph, node, &map, Graph::add)?;
+        map.push(new);
+    }
+    for number in 0..kernel.accesses.len() {
+        if kernel.accesses[number].written.is_some() {
+            address(&mut graph, &map, number)?;
+        }
+    }
+    let zero = graph.number(0)?;
+    // A read that has no node is one that nothing uses.
+    let addresses = addresses.into_iter().map(|one| one.unwrap_or(Address { bank: zero, row: zero })).collect();
+    Ok((with_graph(kernel, graph, &map), addresses))
 }
 
 /// A kernel whose operations are made anew.
-fn rebuilt(kernel: &Kernel, mut make: impl FnMut(&mut Graph, Op) -> Result<Node, Full>) -> Result<Kernel, Full> {
-    let old = &kernel.graph;
+fn rebuilt(
+    kernel: &Kernel,
+    addresses: &[Address],
+    mut make: impl FnMut(&mut Graph, Op) -> Result<Node, Full>,
+) -> Result<(Kernel, Vec<Address>), Full> {
     let mut graph = Graph::new(kernel.iterations());
-    let mut map: Vec<Node> = Vec::with_capacity(old.len());
-    for (node, data) in old.nodes() {
-        let new = match data.op {
-            Op::Const(value) => graph.number(value)?,
-            Op::Loop(level) => graph.variable(level, data.values.clone().unwrap_or_default())?,
-            Op::Read(access) => graph.read(access, data.range, data.values.clone())?,
-            op => {
-                let new = make(&mut graph, op.with(|operand| map[operand.index()]))?;
-                graph.narrow(new, data.range);
-                new
-            }
-        };
-        graph.name(new, old.name_of(node));
+    let mut map: Vec<Node> = Vec::with_capacity(kernel.graph.len());
+    for (node, _) in kernel.graph.nodes() {
+        let new = copied(&mut graph, &kernel.graph, node, &map, &mut make)?;
         map.push(new);
     }
+    let of = |address: &Address| Address { bank: map[address.bank.index()], row: map[address.row.index()] };
+    let addresses = addresses.iter().map(of).collect();
+    Ok((with_graph(kernel, graph, &map), addresses))
+}
+
+/// A node of another graph, with what is known of it.
+fn copied(
+    graph: &mut Graph,
+    old: &Graph,
+    node: Node,
+    map: &[Node],
+    mut make: impl FnMut(&mut Graph, Op) -> Result<Node, Full>,
+) -> Result<Node, Full> {
+    let data = old.get(node);
+    let new = match data.op {
+        Op::Const(value) => graph.number(value)?,
+        Op::Loop(level) => graph.variable(level, data.values.clone().unwrap_or_default())?,
+        Op::Read(access) => graph.read(access, data.range, data.values.clone())?,
+        op => {
+            let new = make(graph, op.with(|operand| map[operand.index()]))?;
+            graph.narrow(new, data.range);
+            new
+        }
+    };
+    graph.name(new, old.name_of(node));
+    Ok(new)
+}
+
+/// A kernel with another graph; `map` has the new node of each old one.
+fn with_graph(kernel: &Kernel, graph: Graph, map: &[Node]) -> Kernel {
     let of = |node: Node| map[node.index()];
     let mut new = Kernel { graph, ..kernel.clone() };
     for access in &mut new.accesses {
@@ -125,7 +184,7 @@ fn rebuilt(kernel: &Kernel, mut make: impl FnMut(&mut Graph, Op) -> Result<Node,
         access.written = access.written.map(of);
         access.condition = access.condition.map(of);
     }
-    Ok(new)
+    new
 }
 
 /// A number as a sum of powers of two and of powers of two to be subtracted, no two of them neighbours: the exponents, and
