@@ -28,7 +28,11 @@ TERMS:
       word_t s = i == 0 ? 0 : sums[j];
       assert(s < Q);
       word_t term = times(x, now[j]);
-      sums[j] = sum(s, term);
+      // Known before the sum, which must be ready for the next term in a cycle.
+      word_t rest = Q - term;
+      word_t more = s >= rest ? s - rest : s + term;
+      assert(more < Q);
+      sums[j] = more;
       turned[j] = j > 0 ? now[j - 1] : now[LENGTH - 1] ? Q - now[LENGTH - 1] : 0;
     }
   }

@@ -196,8 +196,8 @@ fn module(out: &mut String, one: &OnBench<'_>) {
     let _ = writeln!(out, "      if (slot == 0) begin\n{load}      end");
     let _ = writeln!(out, "      if (slot == {longest} + {LIMIT}) $fatal(1, \"{name}: a run does not end\");");
     let _ = writeln!(out, "      if (slot > {longest} && done) begin\n        ran <= 1'b1;\n        slot <= {longest} + 10;\n      end");
-    // The last element comes a cycle after its row was asked for.
-    let _ = writeln!(out, "      if (ran && slot == {} && !finished) begin\n{check}        slot <= 0;\n        ran <= 1'b0;", 2 * longest + 12);
+    // The last element comes two cycles after its row was asked for.
+    let _ = writeln!(out, "      if (ran && slot == {} && !finished) begin\n{check}        slot <= 0;\n        ran <= 1'b0;", 2 * longest + 13);
     let _ = writeln!(out, "        if (run + 1 == Runs) finished <= 1'b1;\n        else run <= run + 1;\n      end");
     let _ = writeln!(out, "    end\n  end\nendmodule\n");
 }
@@ -219,5 +219,5 @@ fn on_bench_inside(out: &mut String, connections: &mut Vec<String>, clocked: &mu
     if banks > 1 {
         connections.push(format!(".{id}_bank_i({id}_bank)"));
     }
-    let _ = writeln!(clocked, "      if (ran && {id}_place > 0 && {id}_place <= {places}) {id}[{id}_place - 1] <= {id}_taken;");
+    let _ = writeln!(clocked, "      if (ran && {id}_place > 1 && {id}_place <= {places} + 1) {id}[{id}_place - 2] <= {id}_taken;");
 }

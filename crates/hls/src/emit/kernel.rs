@@ -9,6 +9,7 @@ use crate::analysis::{Layout, is_registers};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Graph, Memory, Node, Op, Role, bits};
 use crate::pragma::{Mode, Ports};
+use crate::schedule::MEMORY_CYCLES;
 
 /// The emission of one kernel.
 pub(super) struct Emission<'d> {
@@ -81,9 +82,9 @@ impl<'d> Emission<'d> {
                 self.need(address.row, cycle);
             }
             if Layout::of(memory).banks > 1 {
-                // What comes from the banks is selected a cycle later.
-                let later = u32::from(access.written.is_none() && !is_registers(memory));
-                self.need(address.bank, cycle + later);
+                // What comes from the banks is selected when it comes.
+                let reads = access.written.is_none() && !is_registers(memory);
+                self.need(address.bank, if reads { cycle + MEMORY_CYCLES } else { cycle });
             }
         }
         // Operands come before what uses them.
@@ -150,7 +151,11 @@ impl<'d> Emission<'d> {
             let _ = writeln!(out, "    else {run}k{k}_valid[{last}:1] <= k{k}_valid[{}:0];", last - 1);
             let _ = writeln!(out, "  end");
         }
-        let all = format!("k{k}_all_q && k{k}_valid == '0");
+        // In the last cycle of the last iteration.
+        let all = match depth {
+            1 => format!("k{k}_all_q"),
+            _ => format!("k{k}_all_q && k{k}_valid[{}:0] == '0{}", depth - 2, self.and_run()),
+        };
         let _ = writeln!(out, "  assign ends[{k}] = active_q[{k}] && {all};\n");
         let late = self.late();
         // A name is declared before it is used.
@@ -360,7 +365,7 @@ impl<'d> Emission<'d> {
         let (from, at) = if is_registers(memory) {
             (format!("{}_q", memory.name), cycle)
         } else {
-            (format!("{}_read_data{suffix}", memory.name), cycle + 1)
+            (format!("{}_read_data{suffix}", memory.name), cycle + MEMORY_CYCLES)
         };
         let port = match memory.ports {
             Ports::TwoOfAny if !is_registers(memory) => format!("[{}]", self.scheduled.schedule.ports[access]),

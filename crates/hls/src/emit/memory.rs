@@ -61,14 +61,14 @@ impl Design {
                 }
                 ports.push(port(true, &row, "row_i", "the row of the place."));
                 ports.push(port(true, &element, "data_i", "the element to write."));
-                ports.push(port(false, &element, "data_o", "the element that was read in the cycle before."));
+                ports.push(port(false, &element, "data_o", "the element of a read, two cycles later."));
                 ports
             }
             Role::Parameter => match memory.ports {
                 Ports::ReadAndWrite => vec![
                     port(false, &banks, "read_en_o", "a row of a bank is asked for."),
                     port(false, &with(&banks, &row), "read_addr_o", "the row."),
-                    port(true, &with(&banks, &element), "read_data_i", "its element, a cycle later."),
+                    port(true, &with(&banks, &element), "read_data_i", "its element, in the next cycle."),
                     port(false, &banks, "write_en_o", "a row of a bank is written."),
                     port(false, &with(&banks, &row), "write_addr_o", "the row."),
                     port(false, &with(&banks, &element), "write_data_o", "its element."),
@@ -78,7 +78,7 @@ impl Design {
                     port(false, &with(&banks, &elements(2)), "write_o", "it is written."),
                     port(false, &with(&banks, &with(&elements(2), &row)), "addr_o", "the row."),
                     port(false, &with(&banks, &with(&elements(2), &element)), "write_data_o", "the element to write."),
-                    port(true, &with(&banks, &with(&elements(2), &element)), "read_data_i", "the element, a cycle later."),
+                    port(true, &with(&banks, &with(&elements(2), &element)), "read_data_i", "the element, in the next cycle."),
                 ],
             },
         }
@@ -262,9 +262,9 @@ fn host(out: &mut String, memory: &Memory, layout: &Layout) -> [Signal; 2] {
     let _ = writeln!(out, "  logic{element} {name}_host_write_data;\n  assign {name}_host_write_data = {name}_data_i;");
     let port = if memory.ports == Ports::TwoOfAny { "[0]" } else { "" };
     if layout.banks > 1 {
-        let _ = writeln!(out, "  logic{bank} {name}_host_q;");
-        let _ = writeln!(out, "  always_ff @(posedge clk_i) {name}_host_q <= {name}_bank_i;");
-        let _ = writeln!(out, "  assign {name}_data_o = {name}_read_data[{name}_host_q]{port};\n");
+        let _ = writeln!(out, "  logic [1:0]{bank} {name}_host_q;");
+        let _ = writeln!(out, "  always_ff @(posedge clk_i) {name}_host_q <= {{{name}_host_q[0], {name}_bank_i}};");
+        let _ = writeln!(out, "  assign {name}_data_o = {name}_read_data[{name}_host_q[1]]{port};\n");
     } else {
         let _ = writeln!(out, "  assign {name}_data_o = {name}_read_data[0]{port};\n");
     }
@@ -272,19 +272,32 @@ fn host(out: &mut String, memory: &Memory, layout: &Layout) -> [Signal; 2] {
     [signal("read", false), signal("write", true)]
 }
 
-/// Each port of a bank has what the one access asks for that uses it in a cycle.
+/// Each port of a bank has registers, and in them what the one access asks for that uses it.
 fn banks(out: &mut String, memory: &Memory, signals: &[Signal], layout: &Layout, inside: bool) {
     let name = &memory.name;
     let suffix = if inside { "" } else { "_o" };
     let (row, element) = (address_bits(layout.depth), memory.bits());
-    let _ = writeln!(out, "  // The ports of {name}. Each has one access in a cycle at the most: rows and elements are joined by or.");
-    let _ = writeln!(out, "  always_comb begin");
-    let names: &[&str] = match memory.ports {
-        Ports::ReadAndWrite => &["read_en", "read_addr", "write_en", "write_addr", "write_data"],
-        Ports::TwoOfAny => &["en", "write", "addr", "write_data"],
+    let ports = if memory.ports == Ports::TwoOfAny { elements(2) } else { String::new() };
+    let of = format!("{}{ports}", elements(layout.banks));
+    // What ports have, with its bits.
+    let (row_of, element_of) = (vector(row), vector(element));
+    let parts: Vec<(&str, &str)> = match memory.ports {
+        Ports::ReadAndWrite => vec![
+            ("read_en", ""),
+            ("read_addr", &row_of),
+            ("write_en", ""),
+            ("write_addr", &row_of),
+            ("write_data", &element_of),
+        ],
+        Ports::TwoOfAny => vec![("en", ""), ("write", ""), ("addr", &row_of), ("write_data", &element_of)],
     };
-    for port in names {
-        let _ = writeln!(out, "    {name}_{port}{suffix} = '0;");
+    let _ = writeln!(out, "  // The ports of {name}. Each has one access in a cycle at the most: rows and elements are joined by or.");
+    for (part, bits) in &parts {
+        let _ = writeln!(out, "  logic{of}{bits} {name}_{part}_d;");
+    }
+    let _ = writeln!(out, "  always_comb begin");
+    for (part, _) in &parts {
+        let _ = writeln!(out, "    {name}_{part}_d = '0;");
     }
     let _ = writeln!(out, "    for (int unsigned bank = 0; bank < {}; bank++) begin", layout.banks);
     for signal in signals {
@@ -298,17 +311,31 @@ fn banks(out: &mut String, memory: &Memory, signals: &[Signal], layout: &Layout,
         let condition =
             if layout.banks == 1 { format!("{one}_en") } else { format!("{one}_en && {one}_bank == {bank_bits}'(bank)") };
         let _ = writeln!(out, "      if ({condition}) begin");
-        let _ = writeln!(out, "        {name}_{kind}en{suffix}{at} = 1'b1;");
-        let target = format!("{name}_{kind}addr{suffix}{at}");
+        let _ = writeln!(out, "        {name}_{kind}en_d{at} = 1'b1;");
+        let target = format!("{name}_{kind}addr_d{at}");
         let _ = writeln!(out, "        {target} = {target} | {row}'({one}_row);");
         if signal.writes {
             if memory.ports == Ports::TwoOfAny {
-                let _ = writeln!(out, "        {name}_write{suffix}{at} = 1'b1;");
+                let _ = writeln!(out, "        {name}_write_d{at} = 1'b1;");
             }
-            let target = format!("{name}_write_data{suffix}{at}");
+            let target = format!("{name}_write_data_d{at}");
             let _ = writeln!(out, "        {target} = {target} | {element}'({one}_data);");
         }
         let _ = writeln!(out, "      end");
     }
-    let _ = writeln!(out, "    end\n  end\n");
+    let _ = writeln!(out, "    end\n  end");
+    let enables = |part: &str| part.ends_with("en");
+    let _ = writeln!(out, "  always_ff @(posedge clk_i or negedge rst_ni) begin\n    if (!rst_ni) begin");
+    for (part, _) in parts.iter().filter(|(part, _)| enables(part)) {
+        let _ = writeln!(out, "      {name}_{part}{suffix} <= '0;");
+    }
+    let _ = writeln!(out, "    end else begin");
+    for (part, _) in parts.iter().filter(|(part, _)| enables(part)) {
+        let _ = writeln!(out, "      {name}_{part}{suffix} <= {name}_{part}_d;");
+    }
+    let _ = writeln!(out, "    end\n  end\n  always_ff @(posedge clk_i) begin");
+    for (part, _) in parts.iter().filter(|(part, _)| !enables(part)) {
+        let _ = writeln!(out, "    {name}_{part}{suffix} <= {name}_{part}_d;");
+    }
+    let _ = writeln!(out, "  end\n");
 }

@@ -129,8 +129,9 @@ impl Design {
     /// Cycles from the one of `start_i` to the one of `done_o`, unless a stream makes it wait.
     #[must_use]
     pub fn run_cycles(&self) -> u64 {
-        // The start is registered, and so is the end of each kernel.
-        1 + self.kernels.iter().map(|one| one.schedule.cycles(&one.kernel) + 1).sum::<u64>()
+        // A kernel ends in its last cycle. Where iterations have one cycle it is seen a cycle later.
+        let of = |one: &Scheduled| one.schedule.cycles(&one.kernel) + u64::from(one.schedule.depth == 1);
+        1 + self.kernels.iter().map(of).sum::<u64>()
     }
 
     /// The kernels run one after another.

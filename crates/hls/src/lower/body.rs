@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::facts::{self, Facts};
+use super::facts::{self, Fact, Facts};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::ir::{Access, Graph, Loop, Node, Op};
 
@@ -14,7 +14,9 @@ pub(super) struct Body {
     pub(super) accesses: Vec<Access>,
     variables: Vec<Node>,
     /// What must hold for the present statement to count, and what follows from each of these.
-    conditions: Vec<(Node, Vec<(Node, (i128, i128))>)>,
+    conditions: Vec<(Node, Vec<Fact>)>,
+    /// What assertions outside of conditions say, unless it is in the graph.
+    asserted: Vec<Fact>,
     /// Values of elements that were read or written in this iteration.
     elements: HashMap<usize, Vec<(Vec<Node>, Node)>>,
     /// Variables that outlive an iteration, with their present values.
@@ -36,6 +38,7 @@ impl Body {
             accesses: Vec::new(),
             variables: Vec::new(),
             conditions: Vec::new(),
+            asserted: Vec::new(),
             elements: HashMap::new(),
             registers: BTreeMap::new(),
         };
@@ -111,13 +114,20 @@ impl Body {
         let facts = facts::of(&self.graph, condition, true);
         match self.conditions.last_mut() {
             Some((_, known)) => known.extend(facts),
-            None => facts.into_iter().for_each(|(node, range)| self.graph.narrow(node, range)),
+            None => {
+                for fact in facts {
+                    match fact {
+                        Fact::Range(node, range) => self.graph.narrow(node, range),
+                        Fact::NotBelow(..) => self.asserted.push(fact),
+                    }
+                }
+            }
         }
     }
 
     /// The range of a node where the present statement counts.
     pub(super) fn range(&self, node: Node) -> (i128, i128) {
-        let known = self.conditions.iter().flat_map(|(_, facts)| facts.iter().copied());
+        let known = self.conditions.iter().flat_map(|(_, facts)| facts).chain(&self.asserted).copied();
         Facts::new(known).range(&self.graph, node)
     }
 

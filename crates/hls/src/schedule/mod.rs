@@ -12,10 +12,10 @@ use std::collections::{BTreeSet, HashMap};
 
 pub use target::Target;
 
-use crate::analysis::{Dependence, Distance, Visits, is_registers};
+use crate::analysis::{Dependence, Distance, Layout, Visits, is_registers};
 use crate::diagnostic::{Problem, Result};
 use crate::ir::{Kernel, Memory, Node, Op, Role, Widths};
-use crate::pragma::Ports;
+use crate::pragma::{Mode, Ports};
 
 /// Cycles of one iteration.
 const MAX_DEPTH: u32 = 4096;
@@ -23,6 +23,8 @@ const MAX_DEPTH: u32 = 4096;
 const MAX_INTERVAL: u32 = 4096;
 /// Idle cycles between two runs of the innermost loop.
 const MAX_GAP: u32 = 4096;
+/// Cycles from an access of a memory to what it reads: the registers at the ports, and the memory.
+pub(crate) const MEMORY_CYCLES: u32 = 2;
 /// Later cycles that an access is tried in at the least.
 const MOVES: u32 = 64;
 
@@ -44,8 +46,8 @@ pub struct Schedule {
     pub gap: u32,
     /// The cycle in which a node has its value, and the time in that cycle in ns; by node.
     pub nodes: Vec<(u32, f64)>,
-    /// The cycle in which an access is asked for; by access. What it reads is there in the next cycle, or at once if the
-    /// memory is made of registers.
+    /// The cycle in which an access is asked for; by access. What it reads is there two cycles later, or in the next cycle from
+    /// a table or a stream, or at once if the memory is made of registers.
     pub accesses: Vec<u32>,
     /// The port of its bank that an access uses; by access. It is 1 for some of those of memories with two ports of any kind.
     pub ports: Vec<u8>,
@@ -86,7 +88,7 @@ pub(crate) fn schedule(
         let is_known = |iteration| visits.get(access, iteration).is_none_or(|visit| visit.bank.is_some());
         unknown[one.memory] |= !(0..kernel.iterations()).all(is_known);
     }
-    let work = Work { kernel, addresses, memories, visits, distances, widths, target, unknown, recurrent: recurrent(kernel, distances) };
+    let work = Work { kernel, addresses, memories, visits, distances, widths, target, unknown, sharing: sharing(kernel, memories, visits), recurrent: recurrent(kernel, distances) };
     let bound = work.port_bound();
     let wanted = match kernel.pipeline {
         // Without a pipeline an iteration begins when the one before has ended.
@@ -137,6 +139,8 @@ struct Work<'a> {
     target: &'a Target,
     /// Memories with an access whose bank is known at run time only.
     unknown: Vec<bool>,
+    /// The accesses of the same kind that may have the same bank as an access; by access.
+    sharing: Vec<usize>,
     /// Nodes between a read and a write on which that read depends in a later iteration.
     recurrent: Vec<bool>,
 }
@@ -177,6 +181,25 @@ impl Work<'_> {
         u32::try_from(bound).unwrap_or(u32::MAX)
     }
 
+    fn banks(&self, access: usize) -> usize {
+        Layout::of(self.memory(access)).banks
+    }
+
+    /// The time from an access to the registers at its bank.
+    fn way_in(&self, access: usize) -> f64 {
+        let memory = self.memory(access);
+        if let Role::Table(elements) = &memory.role {
+            return self.target.choice(elements.len() / 4);
+        }
+        let to_others = if self.sharing[access] > 1 || self.banks(access) > 1 && !is_registers(memory) {
+            self.target.lut + self.target.choice(self.sharing[access])
+        } else {
+            0.0
+        };
+        // Registers keep what they have unless it is written.
+        to_others + if is_registers(memory) { self.target.lut } else { 0.0 }
+    }
+
     fn refused(&self, most: u32) -> Problem {
         let what = format!("no interval up to {most} for `{}`; the ports allow {} at the least", self.kernel.name, self.port_bound());
         Problem::new(self.kernel.place, what, "ask for a longer interval, use more banks, or another order of iterations")
@@ -194,7 +217,13 @@ impl Work<'_> {
                     let (from, registers) = (self.ready(access, &nodes), is_registers(self.memory(access)));
                     earliest[access] = from;
                     let cycle = cycles[access].unwrap_or(from).max(from);
-                    if registers { (cycle, self.target.register_out) } else { (cycle + 1, self.target.memory_out) }
+                    if registers {
+                        (cycle, self.target.register_out)
+                    } else if self.has_port(access) && self.memory(access).mode != Some(Mode::Stream) {
+                        (cycle + MEMORY_CYCLES, self.target.register_out + self.target.choice(self.banks(access)))
+                    } else {
+                        (cycle + 1, self.target.register_out)
+                    }
                 }
                 op => {
                     let arrival = |operand: &Node| {
@@ -236,8 +265,7 @@ impl Work<'_> {
         let needed = [Some(address.bank), Some(address.row), one.condition, one.written];
         let (cycle, time) = needed.into_iter().flatten().map(of).fold((0, 0.0), later);
         // The way from an address or a value to the bank passes a selection among banks.
-        let registers = is_registers(self.memory(access));
-        let limit = self.target.period - if registers { self.target.setup + self.target.lut } else { self.target.memory_in };
+        let limit = self.target.period - self.target.setup - self.way_in(access);
         if time <= limit { cycle } else { cycle + 1 }
     }
 
@@ -429,6 +457,30 @@ impl Work<'_> {
         }
         Some(ports.into_iter().map(Option::unwrap_or_default).collect())
     }
+}
+
+/// The accesses of the same kind that may have the same bank as an access; by access.
+fn sharing(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<usize> {
+    let banks = |access: usize| {
+        let mut banks: BTreeSet<Option<usize>> = BTreeSet::new();
+        for iteration in 0..kernel.iterations() {
+            banks.extend(visits.get(access, iteration).map(|visit| visit.bank));
+        }
+        banks
+    };
+    let all: Vec<BTreeSet<Option<usize>>> = (0..kernel.accesses.len()).map(banks).collect();
+    let count = |access: usize| {
+        let one = &kernel.accesses[access];
+        let any = memories[one.memory].ports == Ports::TwoOfAny;
+        let shares = |other: &usize| {
+            let two = &kernel.accesses[*other];
+            two.memory == one.memory
+                && (any || two.written.is_some() == one.written.is_some())
+                && (all[access].contains(&None) || all[*other].contains(&None) || !all[access].is_disjoint(&all[*other]))
+        };
+        (0..kernel.accesses.len()).filter(shares).count()
+    };
+    (0..kernel.accesses.len()).map(count).collect()
 }
 
 /// Nodes between a read and a write on which that read depends in a later iteration of the same run of the innermost loop.

@@ -13,10 +13,6 @@ pub struct Target {
     pub setup: f64,
     /// After a clock edge at a register's output.
     pub register_out: f64,
-    /// Before a clock edge at a memory's address, with the selection of a bank.
-    pub memory_in: f64,
-    /// After a clock edge at a memory's output, with the selection of a bank.
-    pub memory_out: f64,
     /// Of a function of a few bits, with its wire.
     pub lut: f64,
     /// Of each bit of a carry chain.
@@ -38,16 +34,20 @@ impl Target {
         Self {
             name: "ecp5".to_owned(),
             period: 1000.0 / mhz,
-            setup: 0.3,
-            register_out: 0.9,
-            memory_in: 2.4,
-            memory_out: 3.0,
-            lut: 0.9,
-            carry: 0.05,
+            setup: 0.1,
+            register_out: 0.6,
+            lut: 1.25,
+            carry: 0.06,
             multiplier_bits: 18,
             multiplier_cycles: 2,
             constant_digits: 8,
         }
+    }
+
+    /// Of a selection among so many values.
+    pub(crate) fn choice(&self, values: usize) -> f64 {
+        // A level of functions of four bits selects one of two, two levels with their wires among four.
+        self.lut * f64::from(values.max(1).next_power_of_two().ilog2().div_ceil(2))
     }
 
     /// The delay of a node's operation, and the cycles after which its registers have the result; 0 cycles if it has none.
