@@ -7,9 +7,12 @@ use std::collections::HashMap;
 
 use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, For, Function, Initial, Stmt, StmtKind, Type, UnaryOp, Unit};
 use crate::diagnostic::{Place, Problem, Result};
+use crate::typing::{Names, type_of};
 
 /// Statements and operations of one interpretation.
 const MAX_STEPS: u64 = 1 << 26;
+/// Statements and expressions inside of one another, those of called functions included.
+pub(crate) const MAX_NESTING: usize = 512;
 /// Functions that call one another.
 const MAX_CALLS: usize = 64;
 /// Elements of all arrays.
@@ -17,7 +20,7 @@ const MAX_ELEMENTS: usize = 1 << 22;
 
 /// An array with its elements; those that nothing was written to are `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Array {
+pub(crate) struct Array {
     /// The type of an element.
     pub of: Type,
     /// The lengths of its dimensions.
@@ -45,19 +48,20 @@ type Scope = HashMap<String, Slot>;
 
 /// An interpretation of a source.
 #[derive(Debug)]
-pub struct Interpreter<'u> {
+pub(crate) struct Interpreter<'u> {
     unit: &'u Unit,
     constants: Scope,
     arrays: Vec<Array>,
     elements: usize,
     steps: u64,
     calls: usize,
+    nesting: usize,
 }
 
 impl<'u> Interpreter<'u> {
     pub(crate) fn new(unit: &'u Unit) -> Result<Self> {
         let mut this =
-            Self { unit, constants: Scope::new(), arrays: Vec::new(), elements: 0, steps: 0, calls: 0 };
+            Self { unit, constants: Scope::new(), arrays: Vec::new(), elements: 0, steps: 0, calls: 0, nesting: 0 };
         for constant in &unit.constants {
             let mut scopes = vec![];
             let slot = this.declared(constant, &mut scopes)?;
@@ -70,6 +74,12 @@ impl<'u> Interpreter<'u> {
     pub(crate) fn function(&self, name: &str, place: Place) -> Result<&'u Function> {
         let found = self.unit.functions.iter().find(|function| function.name == name);
         found.ok_or_else(|| Problem::new(place, format!("no function `{name}`"), "define it in this file"))
+    }
+
+    /// The type of a function's result.
+    pub(crate) fn result(&self, name: &str, place: Place) -> Result<Type> {
+        let result = self.function(name, place)?.result;
+        result.ok_or_else(|| Problem::new(place, format!("`{name}` returns no value"), "return one"))
     }
 
     /// Calls a function with these arguments, and returns its result and the arrays as it leaves them.
@@ -253,9 +263,9 @@ impl<'u> Interpreter<'u> {
         }
         self.calls += 1;
         let scope = function.parameters.iter().map(|parameter| parameter.name.clone()).zip(slots).collect();
-        let result = self.statements(&function.body, &mut vec![scope])?;
+        let result = self.statements(&function.body, &mut vec![scope]);
         self.calls -= 1;
-        match (function.result, result) {
+        match (function.result, result?) {
             (Some(of), Some(Some(value))) => {
                 fitting(value, of, place)?;
                 Ok(Some(value))
@@ -281,6 +291,22 @@ impl<'u> Interpreter<'u> {
 
     fn statement(&mut self, statement: &'u Stmt, scopes: &mut Vec<Scope>) -> Result<Option<Option<i128>>> {
         self.step(statement.place)?;
+        self.nested(statement.place, |this| this.statement_inside(statement, scopes))
+    }
+
+    /// Runs something one level deeper. An error ends the interpretation, except that of an expression that need not be a
+    /// constant, so the level is left on every way.
+    fn nested<T>(&mut self, place: Place, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.nesting == MAX_NESTING {
+            return Err(too_deep(place));
+        }
+        self.nesting += 1;
+        let result = run(self);
+        self.nesting -= 1;
+        result
+    }
+
+    fn statement_inside(&mut self, statement: &'u Stmt, scopes: &mut Vec<Scope>) -> Result<Option<Option<i128>>> {
         match &statement.kind {
             StmtKind::Declare(declarations) => {
                 for declaration in declarations {
@@ -427,8 +453,12 @@ impl<'u> Interpreter<'u> {
     }
 
     fn value(&mut self, expression: &Expr, scopes: &mut Vec<Scope>) -> Result<(i128, Type)> {
+        self.step(expression.place)?;
+        self.nested(expression.place, |this| this.value_inside(expression, scopes))
+    }
+
+    fn value_inside(&mut self, expression: &Expr, scopes: &mut Vec<Scope>) -> Result<(i128, Type)> {
         let place = expression.place;
-        self.step(place)?;
         match &expression.kind {
             ExprKind::Number(value, of) => Ok((i128::try_from(*value).unwrap_or(i128::MAX), *of)),
             ExprKind::Name(name) => match self.slot(name, scopes, place)? {
@@ -461,19 +491,45 @@ impl<'u> Interpreter<'u> {
                 binary(*op, left, right, place)
             }
             ExprKind::Select(condition, yes, no) => {
-                let chosen = if self.value(condition, scopes)?.0 != 0 { yes } else { no };
-                self.value(chosen, scopes)
+                let (chosen, other) = if self.value(condition, scopes)?.0 != 0 { (yes, no) } else { (no, yes) };
+                let (value, of) = self.value(chosen, scopes)?;
+                let of = of.common(type_of(other, &mut Scoped { interpreter: self, scopes })?);
+                if !of.signed {
+                    not_negative(value, place)?;
+                }
+                Ok((value, of))
             }
             ExprKind::Cast(of, inner) => {
                 let (value, _) = self.value(inner, scopes)?;
                 not_negative(value, place)?;
-                Ok((value & of.range().1, *of))
+                // Any other number than 0 is true.
+                Ok((if of.bits == 1 { i128::from(value != 0) } else { value & of.range().1 }, *of))
             }
             ExprKind::Call(name, arguments) => {
                 let result = self.called(name, arguments, place, scopes)?;
                 result.ok_or_else(|| Problem::new(place, format!("`{name}` returns no value"), "return one"))
             }
         }
+    }
+}
+
+/// The names in sight of an interpretation.
+struct Scoped<'a, 'u> {
+    interpreter: &'a mut Interpreter<'u>,
+    scopes: &'a [Scope],
+}
+
+impl Names for Scoped<'_, '_> {
+    fn variable(&mut self, name: &str, place: Place) -> Result<Type> {
+        self.interpreter.step(place)?;
+        Ok(match self.interpreter.slot(name, self.scopes, place)? {
+            Slot::Value(of, _) => of,
+            Slot::Array(array) => self.interpreter.arrays[array].of,
+        })
+    }
+
+    fn result(&mut self, function: &str, place: Place) -> Result<Type> {
+        self.interpreter.result(function, place)
     }
 }
 
@@ -491,6 +547,12 @@ pub(crate) fn fitting(value: i128, of: Type, place: Place) -> Result<()> {
         return Err(Problem::new(place, format!("{value} is beyond {of}"), "use a wider type, or a mask"));
     }
     Ok(())
+}
+
+/// Statements and expressions that are nested too deep for the stack.
+pub(crate) fn too_deep(place: Place) -> Problem {
+    let what = format!("statements and expressions nested more than {MAX_NESTING} deep, those of called functions included");
+    Problem::new(place, what, "use variables for parts of it")
 }
 
 pub(crate) fn not_negative(value: i128, place: Place) -> Result<()> {
@@ -522,12 +584,18 @@ pub(crate) fn binary(op: BinaryOp, (a, of_a): (i128, Type), (b, of_b): (i128, Ty
         let amount = u32::try_from(b).ok().filter(|amount| *amount < most.min(127));
         amount.ok_or_else(|| Problem::new(place, format!("a shift by {b} of {most} bits"), "shift by less"))
     };
+    // C would compare a great number instead.
+    if op.is_comparison() && !of.signed {
+        not_negative(a, place)?;
+        not_negative(b, place)?;
+    }
     let (value, of) = match op {
         BinaryOp::Add => (a.checked_add(b).ok_or_else(beyond)?, of),
         BinaryOp::Sub => (a.checked_sub(b).ok_or_else(beyond)?, of),
         BinaryOp::Mul => (a.checked_mul(b).ok_or_else(beyond)?, of),
         BinaryOp::Div | BinaryOp::Rem => {
             not_negative(a, place)?;
+            not_negative(b, place)?;
             let result = if op == BinaryOp::Div { a.checked_div(b) } else { a.checked_rem(b) };
             (result.ok_or_else(zero)?, of)
         }

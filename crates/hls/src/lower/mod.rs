@@ -7,7 +7,7 @@ mod facts;
 
 use std::collections::HashMap;
 
-use crate::ast::{Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Type, Unit};
+use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Type, Unit};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::interpret::{Argumented, Array, Interpreter};
 use crate::ir::{Kernel, Loop, Memory, Node, Program, Role};
@@ -18,8 +18,16 @@ use body::Body;
 const MAX_ITERATIONS: usize = 1 << 22;
 /// Statements that unrolling and inlining give.
 const MAX_STATEMENTS: usize = 1 << 18;
+/// Statements and expressions that unrolling and inlining give.
+const MAX_STEPS: usize = 1 << 22;
 /// Functions inside of one another.
 const MAX_CALLS: usize = 64;
+/// Loops inside of one another.
+const MAX_LOOPS: usize = 8;
+/// Accesses of a kernel in all of its iterations.
+const MAX_VISITS: usize = 1 << 24;
+/// Pairs of accesses of a kernel in all of its iterations, each of which may meet in a bank.
+const MAX_PAIRS: usize = 1 << 30;
 /// Elements of an array of a kernel's own.
 const MAX_TEMPORARIES: usize = 1 << 12;
 
@@ -80,7 +88,6 @@ enum Binding {
 type Scope = HashMap<String, Binding>;
 
 struct Lowering<'u> {
-    unit: &'u Unit,
     interpreter: Interpreter<'u>,
     /// The ranges of memories that an earlier pass found.
     ranges: &'u [(i128, i128)],
@@ -93,6 +100,10 @@ struct Lowering<'u> {
     calls: Vec<&'u Function>,
     statements: usize,
     iterations: usize,
+    /// Statements and expressions around the present one.
+    nesting: usize,
+    /// Statements and expressions so far.
+    steps: usize,
     /// The kernel that is being made.
     body: Option<Body>,
 }
@@ -102,7 +113,6 @@ impl<'u> Lowering<'u> {
         let interpreter = Interpreter::new(unit)?;
         let function = interpreter.function(name, Place::BEGIN)?;
         let mut this = Self {
-            unit,
             interpreter,
             ranges,
             memories: Vec::new(),
@@ -112,6 +122,8 @@ impl<'u> Lowering<'u> {
             calls: vec![function],
             statements: 0,
             iterations: 0,
+            nesting: 0,
+            steps: 0,
             body: None,
         };
         let mut scope = Scope::new();
@@ -306,6 +318,12 @@ impl<'u> Lowering<'u> {
         if body.accesses.is_empty() {
             return Ok(());
         }
+        let iterations: usize = body.loops.iter().map(|one| one.trips).product();
+        let accesses = body.accesses.len();
+        if accesses * iterations > MAX_VISITS || accesses * accesses * iterations > MAX_PAIRS {
+            let what = format!("{accesses} accesses in each of {iterations} iterations");
+            return Err(Problem::new(body.place, what, "unroll less, or use fewer iterations"));
+        }
         let name = name.map_or_else(|| format!("code_{}", self.kernels.len()), str::to_owned);
         self.kernels.push(Kernel {
             name,
@@ -434,7 +452,7 @@ impl<'u> Lowering<'u> {
         let mut scope = Scope::new();
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
             let binding = if parameter.lengths.is_empty() {
-                match self.constant(argument) {
+                match self.constant(argument).filter(|_| !assigns(&function.body, &parameter.name)) {
                     Some(value) => {
                         crate::interpret::fitting(value, parameter.of, argument.place)?;
                         Binding::Constant(value, parameter.of)
@@ -578,27 +596,23 @@ impl<'u> Lowering<'u> {
         let (first, bound, step) =
             (constant(&one.first, "first value")?, constant(&one.bound, "bound")?, constant(&one.step, "step")?);
         let step = if one.down { -step } else { step };
-        let mut trips = 0usize;
-        let mut variable = first;
-        loop {
-            let (goes_on, _) =
-                crate::interpret::binary(one.compare, (variable, one.of), (bound, one.of), place)?;
-            if goes_on == 0 {
-                break;
-            }
-            trips += 1;
-            if trips > MAX_ITERATIONS {
-                let what = format!("a loop of more than {MAX_ITERATIONS} iterations");
-                return Err(Problem::new(place, what, "use fewer"));
-            }
-            variable += step;
-        }
-        // C computes the variable after the last iteration, too.
         crate::interpret::fitting(first, one.of, place)?;
-        crate::interpret::fitting(variable, one.of, place)?;
-        let number = |value: i128| i64::try_from(value).unwrap_or(i64::MAX);
+        crate::interpret::not_negative(bound, place)?;
+        let trips = trip_count(one.compare, first, bound, step).filter(|trips| *trips <= MAX_ITERATIONS as i128);
+        let Some(trips) = trips else {
+            let what = format!("a loop of more than {MAX_ITERATIONS} iterations");
+            return Err(Problem::new(place, what, "use fewer"));
+        };
+        // C computes the variable after the last iteration, too.
+        let last = step.checked_mul(trips).and_then(|all| all.checked_add(first)).unwrap_or(i128::MAX);
+        crate::interpret::fitting(last, one.of, place)?;
+        let number = |value: i128| {
+            let beyond = || Problem::new(place, format!("{value} of a loop, beyond 63 bits"), "count from a smaller number");
+            i64::try_from(value).map_err(|_| beyond())
+        };
+        number(last)?;
         let name = one.label.clone().unwrap_or_else(|| one.variable.clone());
-        Ok(Loop { name, place, first: number(first), step: number(step), trips })
+        Ok(Loop { name, place, first: number(first)?, step: number(step)?, trips: trips as usize })
     }
 
     /// A nest of loops as a kernel.
@@ -608,6 +622,10 @@ impl<'u> Lowering<'u> {
         let mut one = outermost;
         let mut at = place;
         let (pipeline, independent, statements) = loop {
+            if loops.len() == MAX_LOOPS {
+                let what = format!("more than {MAX_LOOPS} loops inside of one another");
+                return Err(Problem::new(at, what, "unroll some, or use one loop for two"));
+            }
             loops.push((self.trips(one, at)?, one));
             let (pragmas, statements) = parts(&one.body);
             let mut pipeline = None;
@@ -658,8 +676,16 @@ impl<'u> Lowering<'u> {
             let node = self.work(place)?.variable(level);
             self.declare(&one.variable, Binding::Value(one.of, Some(node), 0));
         }
-        for statement in before {
+        for statement in &before {
             self.statement(statement)?;
+        }
+        let early = self.work(place)?.accesses.len();
+        for statement in before {
+            let StmtKind::Declare(declarations) = &statement.kind else { continue };
+            if let Some(one) = declarations.iter().find(|one| assigns(statements, &one.name)) {
+                let what = format!("`{}` is declared before an inner loop that assigns to it", one.name);
+                return Err(Problem::new(one.place, what, "declare it outside of all loops, or in the inner loop"));
+            }
         }
         self.scopes.push(Scope::new());
         for statement in statements {
@@ -668,9 +694,47 @@ impl<'u> Lowering<'u> {
         self.scopes.pop();
         self.scopes.pop();
         let name = loops.last().map(|(one, _)| one.name.clone());
-        match self.body.take() {
-            Some(body) => self.finish(body, pipeline, independent, name.as_deref()),
+        let Some(body) = self.body.take() else { return Ok(()) };
+        self.finish(body, pipeline, independent, name.as_deref())?;
+        self.check_early(early)
+    }
+
+    /// Refuses what an outer loop reads before its inner loop if that changes it: the kernel reads it in each iteration anew.
+    fn check_early(&self, early: usize) -> Result<()> {
+        let Some(kernel) = self.kernels.last() else { return Ok(()) };
+        let changed = |memory: usize| kernel.accesses.iter().any(|other| other.memory == memory && other.written.is_some());
+        match kernel.accesses.iter().take(early).find(|one| changed(one.memory)) {
             None => Ok(()),
+            Some(one) => {
+                let what = format!("`{}` is read before an inner loop that changes it", self.memories[one.memory].name);
+                Err(Problem::new(one.place, what, "read it in the inner loop, or copy it in a loop before"))
+            }
+        }
+    }
+}
+
+/// How often a loop runs; none if it does not end, or beyond 127 bits.
+fn trip_count(compare: BinaryOp, first: i128, bound: i128, step: i128) -> Option<i128> {
+    let up_to = |first: i128, end: i128, step: i128| {
+        let distance = end.checked_sub(first)?;
+        match distance {
+            ..=0 => Some(0),
+            _ if step <= 0 => None,
+            _ => Some((distance - 1) / step + 1),
+        }
+    };
+    match compare {
+        BinaryOp::Lt => up_to(first, bound, step),
+        BinaryOp::Le => up_to(first, bound.checked_add(1)?, step),
+        BinaryOp::Gt => up_to(-first, -bound, -step),
+        BinaryOp::Ge => up_to(-first, 1 - bound, -step),
+        _ => {
+            let distance = bound.checked_sub(first)?;
+            match distance {
+                0 => Some(0),
+                _ if step == 0 || distance % step != 0 => None,
+                _ => Some(distance / step).filter(|trips| *trips > 0),
+            }
         }
     }
 }
@@ -694,10 +758,12 @@ fn unrolled(one: &For) -> bool {
     parts(&one.body).0.iter().any(|(pragma, _)| **pragma == Pragma::Unroll)
 }
 
-/// Whether statements assign to a variable of that name.
+/// Whether statements assign to a variable of that name, or to its elements.
 fn assigns(statements: &[Stmt], name: &str) -> bool {
     statements.iter().any(|statement| match &statement.kind {
-        StmtKind::Assign(target, ..) => matches!(&target.kind, ExprKind::Name(assigned) if assigned == name),
+        StmtKind::Assign(target, ..) => {
+            matches!(&target.kind, ExprKind::Name(assigned) | ExprKind::Element(assigned, _) if assigned == name)
+        }
         StmtKind::If(_, yes, no) => {
             assigns(std::slice::from_ref(yes), name)
                 || no.as_ref().is_some_and(|no| assigns(std::slice::from_ref(no), name))
