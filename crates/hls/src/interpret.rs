@@ -9,8 +9,10 @@ use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, For, Function, Initial, 
 use crate::diagnostic::{Place, Problem, Result};
 use crate::typing::{Names, type_of};
 
-/// Statements and operations of one interpretation.
-const MAX_STEPS: u64 = 1 << 26;
+/// Statements and operations of a call.
+const MAX_STEPS: u64 = 1 << 28;
+/// Statements and operations of all constants of a source.
+const MAX_STEPS_OF_CONSTANTS: u64 = 1 << 23;
 /// Statements and expressions inside of one another, those of called functions included.
 pub(crate) const MAX_NESTING: usize = 512;
 /// Functions that call one another.
@@ -53,7 +55,8 @@ pub(crate) struct Interpreter<'u> {
     constants: Scope,
     arrays: Vec<Array>,
     elements: usize,
-    steps: u64,
+    /// Statements and operations that remain, and how many there were to begin with.
+    steps: (u64, u64),
     calls: usize,
     nesting: usize,
 }
@@ -61,7 +64,7 @@ pub(crate) struct Interpreter<'u> {
 impl<'u> Interpreter<'u> {
     pub(crate) fn new(unit: &'u Unit) -> Result<Self> {
         let mut this =
-            Self { unit, constants: Scope::new(), arrays: Vec::new(), elements: 0, steps: 0, calls: 0, nesting: 0 };
+            Self { unit, constants: Scope::new(), arrays: Vec::new(), elements: 0, steps: (MAX_STEPS_OF_CONSTANTS, MAX_STEPS_OF_CONSTANTS), calls: 0, nesting: 0 };
         for constant in &unit.constants {
             let mut scopes = vec![];
             let slot = this.declared(constant, &mut scopes)?;
@@ -84,7 +87,8 @@ impl<'u> Interpreter<'u> {
 
     /// Calls a function with these arguments, and returns its result and the arrays as it leaves them.
     pub(crate) fn call_with(&mut self, name: &str, arguments: &[Argument]) -> Result<(Option<i128>, Vec<Vec<Option<i128>>>)> {
-        let function = self.function(name, Place::default())?;
+        let function = self.function(name, Place::BEGIN)?;
+        self.steps = (MAX_STEPS, MAX_STEPS);
         let wrong = |what: String| Problem::new(function.place, what, "give an argument for each parameter");
         if arguments.len() != function.parameters.len() {
             return Err(wrong(format!("{} arguments for {} parameters", arguments.len(), function.parameters.len())));
@@ -172,12 +176,16 @@ impl<'u> Interpreter<'u> {
     }
 
     fn step(&mut self, place: Place) -> Result<()> {
-        self.steps += 1;
-        if self.steps > MAX_STEPS {
-            let what = format!("more than {MAX_STEPS} steps of constants");
-            return Err(Problem::new(place, what, "use fewer iterations"));
+        match self.steps.0.checked_sub(1) {
+            Some(left) => {
+                self.steps.0 = left;
+                Ok(())
+            }
+            None => {
+                let what = format!("more than {} steps of an interpretation", self.steps.1);
+                Err(Problem::new(place, what, "use fewer iterations"))
+            }
         }
-        Ok(())
     }
 
     fn array_or_value(&mut self, declaration: &Declaration, scopes: &mut Vec<Scope>) -> Result<Slot> {

@@ -193,7 +193,7 @@ impl<'u> Lowering<'u> {
                 self.not_negative(a, place)?;
                 let divisor = self.work(place)?.graph.constant(b).filter(|divisor| *divisor > 0);
                 let Some(divisor) = divisor else {
-                    return Err(Problem::new(place, "a division by what is no constant above zero", "divide by a constant"));
+                    return Err(Problem::new(place, "a division by a variable or by zero", "divide by a constant above zero"));
                 };
                 (if op == BinaryOp::Div { Op::Div(a, divisor) } else { Op::Rem(a, divisor) }, of)
             }

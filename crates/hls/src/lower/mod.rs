@@ -25,7 +25,7 @@ const MAX_CALLS: usize = 64;
 /// Loops inside of one another.
 const MAX_LOOPS: usize = 8;
 /// Accesses of a kernel in all of its iterations.
-const MAX_VISITS: usize = 1 << 24;
+const MAX_VISITS: usize = 1 << 23;
 /// Pairs of accesses of a kernel in all of its iterations, each of which may meet in a bank.
 const MAX_PAIRS: usize = 1 << 30;
 /// Elements of an array of a kernel's own.
@@ -191,12 +191,42 @@ impl<'u> Lowering<'u> {
         self.interpreter.constant(expression, &known).ok()
     }
 
-    fn lengths(&mut self, declaration: &Declaration) -> Result<Vec<usize>> {
+    /// The value of an expression that must be a constant.
+    fn demanded(&mut self, expression: &Expr, what: impl Fn() -> String, way_out: &str) -> Result<i128> {
+        if self.varies(expression) {
+            return Err(Problem::new(expression.place, format!("{} is no constant", what()), way_out));
+        }
         let known = self.constants();
+        self.interpreter.constant(expression, &known)
+    }
+
+    /// Whether there is a variable in an expression.
+    fn varies(&self, expression: &Expr) -> bool {
+        let named = |name: &str| {
+            let found = self.scopes.iter().rev().find_map(|scope| scope.get(name));
+            found.is_some_and(|binding| match binding {
+                Binding::Constant(..) => false,
+                Binding::Memory(number, _) => !matches!(self.memories[*number].role, Role::Table(_)),
+                Binding::Value(..) | Binding::Values(..) => true,
+            })
+        };
+        match &expression.kind {
+            ExprKind::Number(..) => false,
+            ExprKind::Name(name) => named(name),
+            ExprKind::Element(name, indices) => named(name) || indices.iter().any(|index| self.varies(index)),
+            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => self.varies(inner),
+            ExprKind::Binary(_, left, right) => self.varies(left) || self.varies(right),
+            ExprKind::Select(condition, yes, no) => [condition, yes, no].into_iter().any(|one| self.varies(one)),
+            ExprKind::Call(_, arguments) => arguments.iter().any(|argument| self.varies(argument)),
+        }
+    }
+
+    fn lengths(&mut self, declaration: &Declaration) -> Result<Vec<usize>> {
         let mut lengths = Vec::new();
         let most = 1usize << 22;
         for length in &declaration.lengths {
-            let value = self.interpreter.constant(length, &known)?;
+            let what = || format!("the length of `{}`", declaration.name);
+            let value = self.demanded(length, what, "use a constant or a macro")?;
             match usize::try_from(value) {
                 Ok(value) if (1..=most).contains(&value) => lengths.push(value),
                 _ => {
@@ -587,25 +617,30 @@ impl<'u> Lowering<'u> {
 
     /// A loop whose trip count is a constant.
     fn trips(&mut self, one: &For, place: Place) -> Result<Loop> {
-        let known = self.constants();
         let way_out = "use constants for its first value, bound and step";
-        let mut constant = |expression: &Expr, of: &str| {
-            let value = self.interpreter.constant(expression, &known);
-            value.map_err(|_| Problem::new(expression.place, format!("the {of} of a loop is no constant"), way_out))
-        };
+        let mut constant =
+            |expression: &Expr, of: &str| self.demanded(expression, || format!("the {of} of a loop"), way_out);
         let (first, bound, step) =
             (constant(&one.first, "first value")?, constant(&one.bound, "bound")?, constant(&one.step, "step")?);
         let step = if one.down { -step } else { step };
-        crate::interpret::fitting(first, one.of, place)?;
-        crate::interpret::not_negative(bound, place)?;
-        let trips = trip_count(one.compare, first, bound, step).filter(|trips| *trips <= MAX_ITERATIONS as i128);
-        let Some(trips) = trips else {
-            let what = format!("a loop of more than {MAX_ITERATIONS} iterations");
-            return Err(Problem::new(place, what, "use fewer"));
+        crate::interpret::fitting(first, one.of, one.first.place)?;
+        crate::interpret::not_negative(bound, one.bound.place)?;
+        let Some(trips) = trip_count(one.compare, first, bound, step) else {
+            return Err(Problem::new(place, "a loop without an end", "let its step reach its bound"));
         };
+        if trips > MAX_ITERATIONS as i128 {
+            let what = format!("a loop of {trips} iterations, at most {MAX_ITERATIONS}");
+            return Err(Problem::new(place, what, "use fewer"));
+        }
         // C computes the variable after the last iteration, too.
         let last = step.checked_mul(trips).and_then(|all| all.checked_add(first)).unwrap_or(i128::MAX);
-        crate::interpret::fitting(last, one.of, place)?;
+        let after = |bound: String| format!("`{}` is {last} after the last iteration, {bound}", one.variable);
+        if last < 0 {
+            return Err(Problem::new(place, after("below zero".to_owned()), "count up, or end above zero"));
+        }
+        if last > one.of.range().1 {
+            return Err(Problem::new(place, after(format!("beyond {}", one.of)), "use a wider type"));
+        }
         let number = |value: i128| {
             let beyond = || Problem::new(place, format!("{value} of a loop, beyond 63 bits"), "count from a smaller number");
             i64::try_from(value).map_err(|_| beyond())

@@ -1,6 +1,6 @@
 //! Macros that stand for values, and conditional parts.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub(super) struct Macros {
     values: BTreeMap<String, String>,
     /// How often one was used.
     expansions: Cell<usize>,
+    /// Those that are being expanded.
+    open: RefCell<Vec<String>>,
 }
 
 impl Macros {
@@ -34,7 +36,7 @@ impl Macros {
             Some((name, _)) => {
                 Err(Problem::new(Place::BEGIN, format!("-D {name}: not a name"), "use -D NAME=VALUE"))
             }
-            None => Ok(Self { values: defines.iter().cloned().collect(), expansions: Cell::new(0) }),
+            None => Ok(Self { values: defines.iter().cloned().collect(), expansions: Cell::new(0), open: RefCell::default() }),
         }
     }
 
@@ -194,6 +196,9 @@ impl File {
         if value.is_empty() {
             return Err(refused("it has no value"));
         }
+        if self.macros.open.borrow().iter().any(|open| open == name) {
+            return Err(refused("it stands for itself"));
+        }
         let begin = "unsigned value = (";
         let wrapped = format!("{begin}{value});");
         let text = Text { text: &wrapped, file: place.file, at: Some(place) };
@@ -202,7 +207,10 @@ impl File {
         // It must be all that stands in the parentheses.
         match found {
             Some(node) if node.parent().is_some_and(|parent| parent.kind() == "parenthesized_expression") => {
-                self.expression_at(text, node, depth)
+                self.macros.open.borrow_mut().push(name.to_owned());
+                let found = self.expression_at(text, node, depth);
+                self.macros.open.borrow_mut().pop();
+                found
             }
             _ => Err(refused(&format!("`{value}` is no expression"))),
         }
