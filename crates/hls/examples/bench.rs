@@ -60,12 +60,23 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         println!("{module}: compiled in {:?}, {} cycles from start to done", start.elapsed(), design.run_cycles());
         for one in &design.kernels {
             let s = &one.schedule;
-            println!("  {}: II {} gap {} depth {} cycles {}, bounds {:?}", one.kernel.name, s.interval, s.gap, s.depth, s.cycles(&one.kernel), s.bounds);
+            println!(
+                "  {}: II {} gap {} depth {} cycles {}, bounds {:?}",
+                one.kernel.name,
+                s.interval,
+                s.gap,
+                s.depth,
+                s.cycles(&one.kernel),
+                s.bounds
+            );
             if std::env::var_os("ACCESSES").is_some() {
                 println!("  {:?}", s.accesses);
             }
         }
-        std::fs::write(out.join(format!("{module}.sv")), design.to_systemverilog(&Options { name: &module, source: name, memories }))?;
+        std::fs::write(
+            out.join(format!("{module}.sv")),
+            design.to_systemverilog(&Options { name: &module, source: name, memories }),
+        )?;
         let mut runs = Vec::new();
         for _ in 0..RUNS {
             let mut before = State::new(&design.program);
@@ -74,7 +85,11 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
                 if memory.role == Role::Parameter {
                     let values: Vec<i128> = (0..memory.len()).map(|_| (random(&mut seed) % modulus).into()).collect();
                     *contents = values.iter().copied().map(Some).collect();
-                    given.push(if memory.lengths.is_empty() { Argument::Value(values[0]) } else { Argument::Elements(values) });
+                    given.push(if memory.lengths.is_empty() {
+                        Argument::Value(values[0])
+                    } else {
+                        Argument::Elements(values)
+                    });
                 }
             }
             let (result, left) = source.interpret(&defines, function, &given)?;

@@ -57,12 +57,8 @@ impl Layout {
         for (&(division, depth, banks), &index) in self.dimensions.iter().zip(indices) {
             let (within_bank, within_row) = match division {
                 Division::Complete => (index, zero),
-                Division::Block(_) => {
-                    (add(Op::Div(index, depth as i128))?, add(Op::Rem(index, depth as i128))?)
-                }
-                Division::Cyclic(_) => {
-                    (add(Op::Rem(index, banks as i128))?, add(Op::Div(index, banks as i128))?)
-                }
+                Division::Block(_) => (add(Op::Div(index, depth as i128))?, add(Op::Rem(index, depth as i128))?),
+                Division::Cyclic(_) => (add(Op::Rem(index, banks as i128))?, add(Op::Div(index, banks as i128))?),
             };
             let mut joined = |high: Node, low: Node, factor: usize| {
                 let factor = add(Op::Const(factor as i128))?;
@@ -102,8 +98,11 @@ impl Visits {
                 {
                     return None;
                 }
-                let indices: Option<Vec<i64>> =
-                    access.indices.iter().map(|&index| kernel.graph.value_in(index, iteration).map(|v| v as i64)).collect();
+                let indices: Option<Vec<i64>> = access
+                    .indices
+                    .iter()
+                    .map(|&index| kernel.graph.value_in(index, iteration).map(|v| v as i64))
+                    .collect();
                 Some(match indices {
                     Some(indices) => Visit {
                         element: Some(memory.element(indices.iter().copied())),
@@ -213,7 +212,8 @@ pub fn distances(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<D
         if matches!(memories[memory].role, Role::Table(_)) {
             continue;
         }
-        let accesses: Vec<usize> = (0..kernel.accesses.len()).filter(|&n| kernel.accesses[n].memory == memory).collect();
+        let accesses: Vec<usize> =
+            (0..kernel.accesses.len()).filter(|&n| kernel.accesses[n].memory == memory).collect();
         if !accesses.iter().any(|&n| kernel.accesses[n].written.is_some()) {
             continue;
         }
@@ -226,16 +226,19 @@ pub fn distances(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<D
             }
         };
         // Where an index is not known, every element may be meant.
-        let known = accesses.iter().all(|&n| (0..kernel.iterations()).all(|i| visits.get(n, i).is_none_or(|v| v.element.is_some())));
+        let known = accesses
+            .iter()
+            .all(|&n| (0..kernel.iterations()).all(|i| visits.get(n, i).is_none_or(|v| v.element.is_some())));
         if !known {
             for (position, &second) in accesses.iter().enumerate() {
                 for (other, &first) in accesses.iter().enumerate() {
-                    let why = match (kernel.accesses[first].written.is_some(), kernel.accesses[second].written.is_some()) {
-                        (true, false) => Dependence::ReadAfterWrite,
-                        (false, true) => Dependence::WriteAfterRead,
-                        (true, true) => Dependence::WriteAfterWrite,
-                        (false, false) => continue,
-                    };
+                    let why =
+                        match (kernel.accesses[first].written.is_some(), kernel.accesses[second].written.is_some()) {
+                            (true, false) => Dependence::ReadAfterWrite,
+                            (false, true) => Dependence::WriteAfterRead,
+                            (true, true) => Dependence::WriteAfterWrite,
+                            (false, false) => continue,
+                        };
                     let apart = usize::from(other >= position);
                     if kernel.iterations() > apart {
                         note((first, 0), (second, apart), why);

@@ -66,7 +66,8 @@ fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<De
         analysis::check_independence(&kernel, &program.memories, &distances)?;
         let schedule = schedule(&kernel, &addresses, &program.memories, &visits, &distances, &widths, target)
             .map_err(|problem| explained(problem, &kernel, &program, &visits))?;
-        let registers = kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, &widths, node).1).collect();
+        let registers =
+            kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, &widths, node).1).collect();
         let mut used: Vec<bool> = kernel.accesses.iter().map(|access| access.written.is_some()).collect();
         for (node, data) in kernel.graph.nodes() {
             if let crate::ir::Op::Read(access) = data.op {

@@ -12,6 +12,7 @@ mod lower;
 mod parse;
 pub mod pragma;
 pub mod schedule;
+mod typing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

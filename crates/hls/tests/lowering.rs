@@ -94,7 +94,8 @@ fn banks_and_distances_of_a_transform_are_those_of_its_order() {
     assert_eq!((Layout::of(a).banks, Layout::of(a).depth), (4, 64));
     assert_eq!(conflicts(kernel, &program.memories, &visits), []);
     let found = distances(kernel, &program.memories, &visits);
-    let least = |why, ends| found.iter().filter(|one| one.why == why && one.ends == ends).map(|one| one.iterations).min();
+    let least =
+        |why, ends| found.iter().filter(|one| one.why == why && one.ends == ends).map(|one| one.iterations).min();
     // A stage reads n/(4B) iterations after the write at the least, always in the stage before.
     assert_eq!((least(Dependence::ReadAfterWrite, 1), least(Dependence::ReadAfterWrite, 0)), (Some(32), None));
     // An iteration writes to where it has read.

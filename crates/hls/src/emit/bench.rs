@@ -44,12 +44,16 @@ pub fn bench(modules: &[OnBench<'_>]) -> String {
     }
     out.push_str("module bench;\n  logic clk, rst_n;\n");
     let _ = writeln!(out, "  logic [{}:0] finished;", modules.len().max(1) - 1);
-    out.push_str("  initial begin\n    clk = 1'b0;\n    rst_n = 1'b0;\n    #3 rst_n = 1'b1;\n  end\n  always #1 clk = !clk;\n");
+    out.push_str(
+        "  initial begin\n    clk = 1'b0;\n    rst_n = 1'b0;\n    #3 rst_n = 1'b1;\n  end\n  always #1 clk = !clk;\n",
+    );
     for (index, one) in modules.iter().enumerate() {
         let name = one.name;
         let _ = writeln!(out, "  bench_{name} u_{name} (.clk, .rst_n, .finished(finished[{index}]));");
     }
-    out.push_str("  always @(posedge clk) if (&finished) begin\n    $display(\"all right\");\n    $finish;\n  end\nendmodule\n");
+    out.push_str(
+        "  always @(posedge clk) if (&finished) begin\n    $display(\"all right\");\n    $finish;\n  end\nendmodule\n",
+    );
     out
 }
 
@@ -59,7 +63,8 @@ fn placed(memory: &Memory, contents: &[Option<i128>]) -> Vec<Option<i128>> {
     let mut places = vec![None; layout.banks * layout.depth];
     for (element, value) in contents.iter().enumerate() {
         let mut rest = element;
-        let mut indices: Vec<usize> = memory.lengths.iter().rev().map(|&length| (rest % length, rest /= length).0).collect();
+        let mut indices: Vec<usize> =
+            memory.lengths.iter().rev().map(|&length| (rest % length, rest /= length).0).collect();
         indices.reverse();
         let (bank, row) = layout.place(indices);
         places[bank * layout.depth + row] = *value;
@@ -89,7 +94,9 @@ fn module(out: &mut String, one: &OnBench<'_>) {
     // Places of the longest memory that the host writes before a run, and reads after it.
     let mut longest = 0;
     for memory in &design.program.memories {
-        if design.is_inside(memory, &Options { name, source: "", memories: one.memories }) && memory.role == Role::Parameter {
+        if design.is_inside(memory, &Options { name, source: "", memories: one.memories })
+            && memory.role == Role::Parameter
+        {
             longest = longest.max(Layout::of(memory).banks * Layout::of(memory).depth);
         }
     }
@@ -98,7 +105,9 @@ fn module(out: &mut String, one: &OnBench<'_>) {
         if !matches!(memory.role, Role::Parameter | Role::Result) {
             continue;
         }
-        let contents = |of: fn(&Run) -> &State| one.runs.iter().map(|run| placed(memory, &of(run).memories[number])).collect::<Vec<_>>();
+        let contents = |of: fn(&Run) -> &State| {
+            one.runs.iter().map(|run| placed(memory, &of(run).memories[number])).collect::<Vec<_>>()
+        };
         let (before, after) = (contents(|run| &run.before), contents(|run| &run.after));
         let (id, bits, layout) = (&memory.name, memory.bits(), Layout::of(memory));
         let (banks, depth) = (layout.banks, layout.depth);
@@ -119,7 +128,8 @@ fn module(out: &mut String, one: &OnBench<'_>) {
             let _ = writeln!(out, "  logic {id}_valid, {id}_ready;\n  logic {element} {id}_data;\n  int {id}_at;");
             let _ = writeln!(load, "        {id}_at <= 0;");
             if design.is_written(memory) {
-                connections.push(format!(".{id}_valid_o({id}_valid), .{id}_ready_i({id}_ready), .{id}_data_o({id}_data)"));
+                connections
+                    .push(format!(".{id}_valid_o({id}_valid), .{id}_ready_i({id}_ready), .{id}_data_o({id}_data)"));
                 let _ = writeln!(out, "  logic {element} {id}[{}];", banks * depth);
                 let _ = writeln!(clocked, "      {id}_ready <= $urandom_range(3) != 0;");
                 let _ = writeln!(
@@ -128,7 +138,8 @@ fn module(out: &mut String, one: &OnBench<'_>) {
                 );
                 check.push_str(&compare(&format!("{id}[i]")));
             } else {
-                connections.push(format!(".{id}_valid_i({id}_valid), .{id}_ready_o({id}_ready), .{id}_data_i({id}_data)"));
+                connections
+                    .push(format!(".{id}_valid_i({id}_valid), .{id}_ready_o({id}_ready), .{id}_data_i({id}_data)"));
                 let _ = writeln!(out, "  assign {id}_data = {id}_valid ? Before_{id}[run][{id}_at] : {bits}'(slot);");
                 // An element that is offered stays until it is taken.
                 let _ = writeln!(
@@ -148,7 +159,8 @@ fn module(out: &mut String, one: &OnBench<'_>) {
             }
             if memory.role == Role::Parameter {
                 let _ = writeln!(out, "  logic {banked}{element} {id}_in;");
-                let _ = writeln!(out, "  always_comb for (int i = 0; i < {banks}; i++) {id}_in[i] = Before_{id}[run][i];");
+                let _ =
+                    writeln!(out, "  always_comb for (int i = 0; i < {banks}; i++) {id}_in[i] = Before_{id}[run][i];");
                 connections.push(format!(".{id}_i({id}_in)"));
             }
         } else {
@@ -159,14 +171,20 @@ fn module(out: &mut String, one: &OnBench<'_>) {
                 check.push_str(&compare(&format!("{id}[i]")));
                 continue;
             }
-            let _ = writeln!(load, "        for (int i = 0; i < {}; i++) {id}[i] <= Before_{id}[run][i];", banks * depth);
+            let _ =
+                writeln!(load, "        for (int i = 0; i < {}; i++) {id}[i] <= Before_{id}[run][i];", banks * depth);
             check.push_str(&compare(&format!("{id}[i]")));
             match memory.ports {
                 Ports::ReadAndWrite => {
-                    let _ = writeln!(out, "  logic {banked} {id}_re, {id}_we;\n  logic {banked}{row} {id}_ra, {id}_wa;");
+                    let _ =
+                        writeln!(out, "  logic {banked} {id}_re, {id}_we;\n  logic {banked}{row} {id}_ra, {id}_wa;");
                     let _ = writeln!(out, "  logic {banked}{element} {id}_rd, {id}_wd;");
-                    connections.push(format!(".{id}_read_en_o({id}_re), .{id}_read_addr_o({id}_ra), .{id}_read_data_i({id}_rd)"));
-                    connections.push(format!(".{id}_write_en_o({id}_we), .{id}_write_addr_o({id}_wa), .{id}_write_data_o({id}_wd)"));
+                    connections.push(format!(
+                        ".{id}_read_en_o({id}_re), .{id}_read_addr_o({id}_ra), .{id}_read_data_i({id}_rd)"
+                    ));
+                    connections.push(format!(
+                        ".{id}_write_en_o({id}_we), .{id}_write_addr_o({id}_wa), .{id}_write_data_o({id}_wd)"
+                    ));
                     let _ = writeln!(
                         clocked,
                         "      for (int b = 0; b < {banks}; b++) begin\n        if ({id}_re[b]) {id}_rd[b] <= {id}[b * {depth} + int'({id}_ra[b])];\n        \
@@ -174,7 +192,8 @@ fn module(out: &mut String, one: &OnBench<'_>) {
                     );
                 }
                 Ports::TwoOfAny => {
-                    let _ = writeln!(out, "  logic {banked}[1:0] {id}_en, {id}_we;\n  logic {banked}[1:0]{row} {id}_a;");
+                    let _ =
+                        writeln!(out, "  logic {banked}[1:0] {id}_en, {id}_we;\n  logic {banked}[1:0]{row} {id}_a;");
                     let _ = writeln!(out, "  logic {banked}[1:0]{element} {id}_rd, {id}_wd;");
                     connections.push(format!(".{id}_en_o({id}_en), .{id}_write_o({id}_we), .{id}_addr_o({id}_a)"));
                     connections.push(format!(".{id}_read_data_i({id}_rd), .{id}_write_data_o({id}_wd)"));
@@ -190,34 +209,61 @@ fn module(out: &mut String, one: &OnBench<'_>) {
     }
     let _ = writeln!(out, "  {name} u_dut ({});", connections.join(",\n    "));
     let _ = writeln!(out, "  always @(posedge clk) begin\n    if (!rst_n) begin");
-    let _ = writeln!(out, "      run <= 0;\n      slot <= 0;\n      start <= 1'b0;\n      ran <= 1'b0;\n      finished <= 1'b0;\n    end else begin");
+    let _ = writeln!(
+        out,
+        "      run <= 0;\n      slot <= 0;\n      start <= 1'b0;\n      ran <= 1'b0;\n      finished <= 1'b0;\n    end else begin"
+    );
     out.push_str(&clocked);
     let _ = writeln!(out, "      slot <= slot + 1;\n      start <= slot == {longest};");
     let _ = writeln!(out, "      if (slot == 0) begin\n{load}      end");
     let _ = writeln!(out, "      if (slot == {longest} + {LIMIT}) $fatal(1, \"{name}: a run does not end\");");
-    let _ = writeln!(out, "      if (slot > {longest} && done) begin\n        ran <= 1'b1;\n        slot <= {longest} + 10;\n      end");
+    let _ = writeln!(
+        out,
+        "      if (slot > {longest} && done) begin\n        ran <= 1'b1;\n        slot <= {longest} + 10;\n      end"
+    );
     // The last element comes two cycles after its row was asked for.
-    let _ = writeln!(out, "      if (ran && slot == {} && !finished) begin\n{check}        slot <= 0;\n        ran <= 1'b0;", 2 * longest + 13);
+    let _ = writeln!(
+        out,
+        "      if (ran && slot == {} && !finished) begin\n{check}        slot <= 0;\n        ran <= 1'b0;",
+        2 * longest + 13
+    );
     let _ = writeln!(out, "        if (run + 1 == Runs) finished <= 1'b1;\n        else run <= run + 1;\n      end");
     let _ = writeln!(out, "    end\n  end\nendmodule\n");
 }
 
 /// A memory inside of the module: places are written one after another before a run and read after it.
-fn on_bench_inside(out: &mut String, connections: &mut Vec<String>, clocked: &mut String, memory: &Memory, layout: &Layout) {
+fn on_bench_inside(
+    out: &mut String,
+    connections: &mut Vec<String>,
+    clocked: &mut String,
+    memory: &Memory,
+    layout: &Layout,
+) {
     let (id, bits, banks, depth) = (&memory.name, memory.bits(), layout.banks, layout.depth);
     let (bank, row) = (address_bits(banks), address_bits(depth));
     let places = banks * depth;
-    let _ = writeln!(out, "  logic {id}_en, {id}_write;\n  logic [{}:0] {id}_bank;\n  logic [{}:0] {id}_row;", bank - 1, row - 1);
+    let _ = writeln!(
+        out,
+        "  logic {id}_en, {id}_write;\n  logic [{}:0] {id}_bank;\n  logic [{}:0] {id}_row;",
+        bank - 1,
+        row - 1
+    );
     let _ = writeln!(out, "  logic [{}:0] {id}_given, {id}_taken;\n  int {id}_place;", bits - 1);
     // Slots 0 to Longest - 1 write, and those from Longest + 10 on read.
     let _ = writeln!(out, "  assign {id}_place = ran ? slot - Longest - 10 : slot;");
     let _ = writeln!(out, "  assign {id}_en = {id}_place >= 0 && {id}_place < {places};\n  assign {id}_write = !ran;");
-    let _ = writeln!(out, "  assign {id}_bank = {bank}'({id}_place / {depth});\n  assign {id}_row = {row}'({id}_place % {depth});");
+    let _ = writeln!(
+        out,
+        "  assign {id}_bank = {bank}'({id}_place / {depth});\n  assign {id}_row = {row}'({id}_place % {depth});"
+    );
     let _ = writeln!(out, "  assign {id}_given = {id}_en ? Before_{id}[run][{id}_place] : '0;");
     connections.push(format!(".{id}_en_i({id}_en), .{id}_write_i({id}_write), .{id}_row_i({id}_row)"));
     connections.push(format!(".{id}_data_i({id}_given), .{id}_data_o({id}_taken)"));
     if banks > 1 {
         connections.push(format!(".{id}_bank_i({id}_bank)"));
     }
-    let _ = writeln!(clocked, "      if (ran && {id}_place > 1 && {id}_place <= {places} + 1) {id}[{id}_place - 2] <= {id}_taken;");
+    let _ = writeln!(
+        clocked,
+        "      if (ran && {id}_place > 1 && {id}_place <= {places} + 1) {id}[{id}_place - 2] <= {id}_taken;"
+    );
 }

@@ -137,7 +137,8 @@ impl<'d> Emission<'d> {
         let k = self.number;
         let kernel = &self.scheduled.kernel;
         let depth = self.scheduled.schedule.depth;
-        let _ = writeln!(out, "  // {}, an iteration of which is in its cycle i where k{k}_valid[i] is high.", kernel.name);
+        let _ =
+            writeln!(out, "  // {}, an iteration of which is in its cycle i where k{k}_valid[i] is high.", kernel.name);
         if self.scheduled.waits(self.design) {
             let _ = writeln!(out, "  logic k{k}_taken, k{k}_given, k{k}_run;");
         }
@@ -226,7 +227,9 @@ impl<'d> Emission<'d> {
             (0..kernel.loops.len()).filter_map(|level| Some((level, counter(level)?))).collect();
         let name = |node: Node| self.names.of(node);
         let number = |node: Node, value: i64| format!("{}'d{value}", self.width(node).0);
-        let last = |level: usize| kernel.loops[level].first + kernel.loops[level].step * (kernel.loops[level].trips as i64 - 1);
+        let last = |level: usize| {
+            kernel.loops[level].first + kernel.loops[level].step * (kernel.loops[level].trips as i64 - 1)
+        };
         for &(_, node) in &levels {
             let _ = writeln!(out, "  logic{} {};", vector(self.width(node).0), name(node));
         }
@@ -266,12 +269,7 @@ impl<'d> Emission<'d> {
             let one = &kernel.loops[level];
             let (sign, step) = if one.step < 0 { ("-", -one.step) } else { ("+", one.step) };
             let at_end = format!("{} == {}", name(node), number(node, last(level)));
-            let next = format!(
-                "{at_end} ? {} : {} {sign} {}",
-                number(node, one.first),
-                name(node),
-                number(node, step)
-            );
+            let next = format!("{at_end} ? {} : {} {sign} {}", number(node, one.first), name(node), number(node, step));
             if position + 1 == levels.len() {
                 let _ = writeln!(out, "      {} <= {next};", name(node));
             } else {
@@ -319,7 +317,11 @@ impl<'d> Emission<'d> {
                 let from = of_a.max(bits);
                 let shifted = self.wide(a, cycle, from);
                 let by = self.at(b, cycle);
-                if signed { format!("{bits}'(signed'({shifted}) >>> {by})") } else { format!("{bits}'({shifted} >> {by})") }
+                if signed {
+                    format!("{bits}'(signed'({shifted}) >>> {by})")
+                } else {
+                    format!("{bits}'({shifted} >> {by})")
+                }
             }
             Op::Lt(a, b) => {
                 let (a, b) = compared(a, b);

@@ -45,7 +45,9 @@ impl Design {
                 }
             }
             // A value, which the function cannot give back.
-            Role::Parameter if memory.lengths.is_empty() => vec![port(true, &with(&banks, &element), "i", "the value at the start.")],
+            Role::Parameter if memory.lengths.is_empty() => {
+                vec![port(true, &with(&banks, &element), "i", "the value at the start.")]
+            }
             Role::Parameter if is_registers(memory) => vec![
                 port(true, &with(&banks, &element), "i", "elements at the start."),
                 port(false, &with(&banks, &element), "o", "elements at the end."),
@@ -78,7 +80,12 @@ impl Design {
                     port(false, &with(&banks, &elements(2)), "write_o", "it is written."),
                     port(false, &with(&banks, &with(&elements(2), &row)), "addr_o", "the row."),
                     port(false, &with(&banks, &with(&elements(2), &element)), "write_data_o", "the element to write."),
-                    port(true, &with(&banks, &with(&elements(2), &element)), "read_data_i", "the element, in the next cycle."),
+                    port(
+                        true,
+                        &with(&banks, &with(&elements(2), &element)),
+                        "read_data_i",
+                        "the element, in the next cycle.",
+                    ),
                 ],
             },
         }
@@ -88,11 +95,7 @@ impl Design {
     pub(super) fn is_inside(&self, memory: &Memory, options: &Options) -> bool {
         match memory.role {
             Role::Local => true,
-            Role::Parameter => {
-                options.memories == Memories::Inside
-                    && memory.mode.is_none()
-                    && !is_registers(memory)
-            }
+            Role::Parameter => options.memories == Memories::Inside && memory.mode.is_none() && !is_registers(memory),
             _ => false,
         }
     }
@@ -254,7 +257,10 @@ fn host(out: &mut String, memory: &Memory, layout: &Layout) -> [Signal; 2] {
         let _ = writeln!(out, "  logic {name}_host_{kind}_en;");
         let _ = writeln!(out, "  assign {name}_host_{kind}_en = {name}_en_i && {sign}{name}_write_i && idle_o;");
         if layout.banks > 1 {
-            let _ = writeln!(out, "  logic{bank} {name}_host_{kind}_bank;\n  assign {name}_host_{kind}_bank = {name}_bank_i;");
+            let _ = writeln!(
+                out,
+                "  logic{bank} {name}_host_{kind}_bank;\n  assign {name}_host_{kind}_bank = {name}_bank_i;"
+            );
         }
         let _ = writeln!(out, "  logic{row} {name}_host_{kind}_row;\n  assign {name}_host_{kind}_row = {name}_row_i;");
     }
@@ -291,7 +297,10 @@ fn banks(out: &mut String, memory: &Memory, signals: &[Signal], layout: &Layout,
         ],
         Ports::TwoOfAny => vec![("en", ""), ("write", ""), ("addr", &row_of), ("write_data", &element_of)],
     };
-    let _ = writeln!(out, "  // The ports of {name}. Each has one access in a cycle at the most: rows and elements are joined by or.");
+    let _ = writeln!(
+        out,
+        "  // The ports of {name}. Each has one access in a cycle at the most: rows and elements are joined by or."
+    );
     for (part, bits) in &parts {
         let _ = writeln!(out, "  logic{of}{bits} {name}_{part}_d;");
     }
@@ -308,8 +317,11 @@ fn banks(out: &mut String, memory: &Memory, signals: &[Signal], layout: &Layout,
         };
         let one = &signal.name;
         let bank_bits = address_bits(layout.banks);
-        let condition =
-            if layout.banks == 1 { format!("{one}_en") } else { format!("{one}_en && {one}_bank == {bank_bits}'(bank)") };
+        let condition = if layout.banks == 1 {
+            format!("{one}_en")
+        } else {
+            format!("{one}_en && {one}_bank == {bank_bits}'(bank)")
+        };
         let _ = writeln!(out, "      if ({condition}) begin");
         let _ = writeln!(out, "        {name}_{kind}en_d{at} = 1'b1;");
         let target = format!("{name}_{kind}addr_d{at}");

@@ -79,7 +79,8 @@ impl Design {
     pub fn to_systemverilog(&self, options: &Options<'_>) -> String {
         let Options { name, source, .. } = options;
         let mut out = String::new();
-        let _ = writeln!(out, "// Compiled from {source} by `ciphermill hls compile`: change the source, not this file.");
+        let _ =
+            writeln!(out, "// Compiled from {source} by `ciphermill hls compile`: change the source, not this file.");
         let _ = writeln!(out, "//");
         for one in &self.kernels {
             let schedule = &one.schedule;
@@ -165,7 +166,10 @@ impl Design {
         let _ = writeln!(out, "  always_ff @(posedge clk_i or negedge rst_ni) begin");
         let _ = writeln!(out, "    if (!rst_ni) cycles_q <= '0;");
         let _ = writeln!(out, "    else cycles_q <= idle_o ? {width}'d1 : cycles_q + 1'b1;");
-        let _ = writeln!(out, "    if (rst_ni && done_o) assert (cycles_q == {width}'d{cycles}) else $error(\"a run of another length\");");
+        let _ = writeln!(
+            out,
+            "    if (rst_ni && done_o) assert (cycles_q == {width}'d{cycles}) else $error(\"a run of another length\");"
+        );
         let _ = writeln!(out, "  end\n`endif");
     }
 }

@@ -269,7 +269,12 @@ impl Graph {
     }
 
     /// What an access reads, and what that is in each iteration, if it is known.
-    pub(crate) fn read(&mut self, access: usize, range: (i128, i128), values: Option<Box<[i64]>>) -> Result<Node, Full> {
+    pub(crate) fn read(
+        &mut self,
+        access: usize,
+        range: (i128, i128),
+        values: Option<Box<[i64]>>,
+    ) -> Result<Node, Full> {
         if self.held + values.as_ref().map_or(0, |values| values.len()) > MAX_VALUES {
             return Err(Full::Values);
         }
@@ -334,12 +339,30 @@ impl Graph {
             if key(a) <= key(b) { (a, b) } else { (b, a) }
         };
         match op {
-            Op::Add(a, b) => { let (a, b) = pair(a, b); Op::Add(a, b) }
-            Op::Mul(a, b) => { let (a, b) = pair(a, b); Op::Mul(a, b) }
-            Op::And(a, b) => { let (a, b) = pair(a, b); Op::And(a, b) }
-            Op::Or(a, b) => { let (a, b) = pair(a, b); Op::Or(a, b) }
-            Op::Xor(a, b) => { let (a, b) = pair(a, b); Op::Xor(a, b) }
-            Op::Eq(a, b) => { let (a, b) = pair(a, b); Op::Eq(a, b) }
+            Op::Add(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::Add(a, b)
+            }
+            Op::Mul(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::Mul(a, b)
+            }
+            Op::And(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::And(a, b)
+            }
+            Op::Or(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::Or(a, b)
+            }
+            Op::Xor(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::Xor(a, b)
+            }
+            Op::Eq(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::Eq(a, b)
+            }
             other => other,
         }
     }
@@ -359,15 +382,14 @@ impl Graph {
             _ => None,
         };
         Ok(match (op, second) {
-            (
-                Op::Add(a, _) | Op::Sub(a, _) | Op::Or(a, _) | Op::Xor(a, _) | Op::Shl(a, _) | Op::Shr(a, _),
-                Some(0),
-            )
+            (Op::Add(a, _) | Op::Sub(a, _) | Op::Or(a, _) | Op::Xor(a, _) | Op::Shl(a, _) | Op::Shr(a, _), Some(0))
             | (Op::Mul(a, _), Some(1)) => Some(a),
             (Op::And(_, b) | Op::Mul(_, b), Some(0)) => Some(b),
             // All bits of a that can be set.
             (Op::And(a, _), Some(mask))
-                if self.range(a).0 >= 0 && mask >= 0 && (mask & ((1 << bits(self.range(a))) - 1)).count_ones() == bits(self.range(a)) =>
+                if self.range(a).0 >= 0
+                    && mask >= 0
+                    && (mask & ((1 << bits(self.range(a))) - 1)).count_ones() == bits(self.range(a)) =>
             {
                 Some(a)
             }
@@ -445,7 +467,8 @@ impl Graph {
             },
             Op::Shl(a, b) => {
                 let (least, most) = of(b);
-                let power = |shift: i128| u32::try_from(shift).ok().filter(|shift| *shift < 127).map(|shift| 1i128 << shift);
+                let power =
+                    |shift: i128| u32::try_from(shift).ok().filter(|shift| *shift < 127).map(|shift| 1i128 << shift);
                 let (p0, p1) = (power(least)?, power(most)?);
                 let (a0, a1) = of(a);
                 let (least, most) =

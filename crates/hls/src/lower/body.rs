@@ -142,7 +142,8 @@ impl Body {
 
     /// `condition ? yes : no`, whose range follows from the condition.
     pub(super) fn select(&mut self, condition: Node, yes: Node, no: Node, place: Place) -> Result<Node> {
-        let range = |holds: bool, node: Node| Facts::new(facts::of(&self.graph, condition, holds)).range(&self.graph, node);
+        let range =
+            |holds: bool, node: Node| Facts::new(facts::of(&self.graph, condition, holds)).range(&self.graph, node);
         let (a, b) = (range(true, yes), range(false, no));
         let node = self.add(Op::Select(condition, yes, no), place)?;
         if matches!(self.graph.get(node).op, Op::Select(..)) {
@@ -152,7 +153,13 @@ impl Body {
     }
 
     /// Reads an element.
-    pub(super) fn read(&mut self, memory: usize, indices: Vec<Node>, range: (i128, i128), place: Place) -> Result<Node> {
+    pub(super) fn read(
+        &mut self,
+        memory: usize,
+        indices: Vec<Node>,
+        range: (i128, i128),
+        place: Place,
+    ) -> Result<Node> {
         self.read_known(memory, indices, range, None, place)
     }
 

@@ -302,7 +302,8 @@ mod tests {
     fn signed_digits_are_the_number_and_have_no_neighbours() {
         for number in (-4100..4100).chain([5039, 1_073_479_681, (1 << 60) - (1 << 18) + 1]) {
             let digits = signed_digits(number);
-            let of = |&(exponent, negative): &(u32, bool)| if negative { -(1i128 << exponent) } else { 1i128 << exponent };
+            let of =
+                |&(exponent, negative): &(u32, bool)| if negative { -(1i128 << exponent) } else { 1i128 << exponent };
             assert_eq!(digits.iter().map(of).sum::<i128>(), number);
             assert!(digits.windows(2).all(|pair| pair[1].0 > pair[0].0 + 1), "{number}: {digits:?}");
         }
@@ -313,6 +314,8 @@ mod tests {
         let d = (1i128 << 60) - 93;
         let estimate = Estimate::of(d * d, d);
         // The product of a number of 120 bits does not fit: more of its bits must be left out.
-        assert!(estimate.is_some_and(|estimate| bits((0, (d * d) >> estimate.before)) + bits((0, estimate.factor)) <= 127));
+        assert!(
+            estimate.is_some_and(|estimate| bits((0, (d * d) >> estimate.before)) + bits((0, estimate.factor)) <= 127)
+        );
     }
 }

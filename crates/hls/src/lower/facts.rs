@@ -44,7 +44,11 @@ impl Facts {
 
     /// The range of a node if the conditions hold.
     pub(super) fn range(&self, graph: &Graph, node: Node) -> Range {
-        if self.known.is_empty() && self.not_below.is_empty() { graph.range(node) } else { self.within(graph, node, DEPTH) }
+        if self.known.is_empty() && self.not_below.is_empty() {
+            graph.range(node)
+        } else {
+            self.within(graph, node, DEPTH)
+        }
     }
 
     fn within(&self, graph: &Graph, node: Node, depth: usize) -> Range {

@@ -88,7 +88,18 @@ pub(crate) fn schedule(
         let is_known = |iteration| visits.get(access, iteration).is_none_or(|visit| visit.bank.is_some());
         unknown[one.memory] |= !(0..kernel.iterations()).all(is_known);
     }
-    let work = Work { kernel, addresses, memories, visits, distances, widths, target, unknown, sharing: sharing(kernel, memories, visits), recurrent: recurrent(kernel, distances) };
+    let work = Work {
+        kernel,
+        addresses,
+        memories,
+        visits,
+        distances,
+        widths,
+        target,
+        unknown,
+        sharing: sharing(kernel, memories, visits),
+        recurrent: recurrent(kernel, distances),
+    };
     let bound = work.port_bound();
     let wanted = match kernel.pipeline {
         // Without a pipeline an iteration begins when the one before has ended.
@@ -106,9 +117,9 @@ pub(crate) fn schedule(
         interval = interval.max(wanted);
     }
     while interval <= most {
-        let found = [false, true].into_iter().find_map(|aligned| {
-            work.place(interval, bound, aligned).and_then(|placed| work.with_gap(placed))
-        });
+        let found = [false, true]
+            .into_iter()
+            .find_map(|aligned| work.place(interval, bound, aligned).and_then(|placed| work.with_gap(placed)));
         if let Some(found) = found {
             return Ok(found);
         }
@@ -201,8 +212,16 @@ impl Work<'_> {
     }
 
     fn refused(&self, most: u32) -> Problem {
-        let what = format!("no interval up to {most} for `{}`; the ports allow {} at the least", self.kernel.name, self.port_bound());
-        Problem::new(self.kernel.place, what, "ask for a longer interval, use more banks, or another order of iterations")
+        let what = format!(
+            "no interval up to {most} for `{}`; the ports allow {} at the least",
+            self.kernel.name,
+            self.port_bound()
+        );
+        Problem::new(
+            self.kernel.place,
+            what,
+            "ask for a longer interval, use more banks, or another order of iterations",
+        )
     }
 
     /// The cycle and the time of each node, given the cycles of accesses; accesses that are not placed come as early as they can.
@@ -229,7 +248,11 @@ impl Work<'_> {
                     let arrival = |operand: &Node| {
                         let (cycle, time) = nodes[operand.index()];
                         let waits = aligned && self.recurrent[node.index()] && !self.recurrent[operand.index()];
-                        if waits && time > self.target.register_out { (cycle + 1, self.target.register_out) } else { (cycle, time) }
+                        if waits && time > self.target.register_out {
+                            (cycle + 1, self.target.register_out)
+                        } else {
+                            (cycle, time)
+                        }
                     };
                     let latest = op.operands().iter().map(arrival).fold((0, 0.0), later);
                     let (delay, registers) = self.target.operation(&self.kernel.graph, self.widths, node);
@@ -291,7 +314,15 @@ impl Work<'_> {
                 let depth = next.iter().max().copied().unwrap_or(0) + 1;
                 let dependence = self.dependence_bound(&next);
                 let bounds = (bound, dependence);
-                return Some(Schedule { interval, gap: 0, nodes, accesses: next, ports: vec![0; count], depth, bounds });
+                return Some(Schedule {
+                    interval,
+                    gap: 0,
+                    nodes,
+                    accesses: next,
+                    ports: vec![0; count],
+                    depth,
+                    bounds,
+                });
             }
             least = next;
             cycles = placed;
@@ -304,7 +335,8 @@ impl Work<'_> {
         for _ in 0..cycles.len() {
             let mut changed = false;
             for one in self.distances.iter().filter(|one| one.ends == 0) {
-                let needed = self.needed(one) + i64::from(cycles[one.first]) - i64::from(interval) * one.iterations as i64;
+                let needed =
+                    self.needed(one) + i64::from(cycles[one.first]) - i64::from(interval) * one.iterations as i64;
                 // A read comes as late as the write of an earlier iteration needs it. If the write depends on the read, both
                 // move for ever, and the interval is too short.
                 if i64::from(cycles[one.second]) < needed {
@@ -476,7 +508,9 @@ fn sharing(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<usize> 
             let two = &kernel.accesses[*other];
             two.memory == one.memory
                 && (any || two.written.is_some() == one.written.is_some())
-                && (all[access].contains(&None) || all[*other].contains(&None) || !all[access].is_disjoint(&all[*other]))
+                && (all[access].contains(&None)
+                    || all[*other].contains(&None)
+                    || !all[access].is_disjoint(&all[*other]))
         };
         (0..kernel.accesses.len()).filter(shares).count()
     };

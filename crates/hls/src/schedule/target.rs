@@ -61,7 +61,11 @@ impl Target {
             Op::Lt(a, b) | Op::Eq(a, b) => (adder(width(a).max(width(b))), 0),
             Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Select(..) => (self.lut, 0),
             Op::Shl(_, by) | Op::Shr(_, by) => {
-                if graph.constant(by).is_some() { (0.0, 0) } else { (self.lut * f64::from(bits(graph.range(by))), 0) }
+                if graph.constant(by).is_some() {
+                    (0.0, 0)
+                } else {
+                    (self.lut * f64::from(bits(graph.range(by))), 0)
+                }
             }
             Op::Mul(a, b) => {
                 let tiles = width(a).div_ceil(self.multiplier_bits).max(width(b).div_ceil(self.multiplier_bits));
