@@ -303,15 +303,19 @@ impl Work<'_> {
             let (nodes, earliest) = self.nodes(&cycles, aligned);
             let mut next: Vec<u32> = (0..count).map(|access| least[access].max(earliest[access])).collect();
             self.after_others(&mut next, interval);
-            self.spread(&mut next, interval)?;
             let depth = next.iter().max().copied().unwrap_or(0);
             let most = *limit.get_or_insert(4 * (depth + interval.min(depth)) + MOVES);
             if depth > most.min(MAX_DEPTH) {
                 return None;
             }
-            let placed: Vec<Option<u32>> = next.iter().copied().map(Some).collect();
-            if placed == cycles {
-                let depth = next.iter().max().copied().unwrap_or(0) + 1;
+            // Ports are looked at when dependences hold, as that takes longer.
+            if !same(&next, &cycles) {
+                cycles = next.iter().copied().map(Some).collect();
+                least = next;
+                continue;
+            }
+            self.spread(&mut next, interval)?;
+            if same(&next, &cycles) {
                 let dependence = self.dependence_bound(&next);
                 let bounds = (bound, dependence);
                 return Some(Schedule {
@@ -320,12 +324,12 @@ impl Work<'_> {
                     nodes,
                     accesses: next,
                     ports: vec![0; count],
-                    depth,
+                    depth: depth + 1,
                     bounds,
                 });
             }
+            cycles = next.iter().copied().map(Some).collect();
             least = next;
-            cycles = placed;
         }
         None
     }
@@ -545,6 +549,10 @@ fn recurrent(kernel: &Kernel, distances: &[Distance]) -> Vec<bool> {
         of[node.index()] = before[node.index()] && after[node.index()];
     }
     of
+}
+
+fn same(cycles: &[u32], placed: &[Option<u32>]) -> bool {
+    cycles.iter().zip(placed).all(|(&cycle, &placed)| Some(cycle) == placed)
 }
 
 fn later(a: (u32, f64), b: (u32, f64)) -> (u32, f64) {
