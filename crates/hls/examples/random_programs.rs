@@ -10,7 +10,8 @@ fn main() -> std::process::ExitCode {
         eprintln!("random_programs [count [first]]");
         return std::process::ExitCode::from(2);
     };
-    let (count, first) = (numbers.first().map_or(50_000, |count| *count as usize), numbers.get(1).copied().unwrap_or(0));
+    let (count, first) =
+        (numbers.first().map_or(50_000, |count| *count as usize), numbers.get(1).copied().unwrap_or(0));
     let folder = match tempfile::tempdir() {
         Ok(folder) => folder,
         Err(error) => {

@@ -83,8 +83,8 @@ fn wrong_schedules_are_found() {
     };
     // A write before its value is there.
     let early = changed(|wrong| {
-        // The last write, whose product takes longest.
-        wrong.kernels[0].schedule.accesses[3] -= 1;
+        // The last write, whose product takes longest. One cycle is for the way to the memory.
+        wrong.kernels[0].schedule.accesses[3] -= 2;
     });
     assert!(matches!(early, Err(SimulationError::Early { .. })), "{early:?}");
     // Two iterations in one cycle.

@@ -6,6 +6,7 @@
 //! allow, which is the shortest schedule. Above, accesses are placed one after another where no bank is asked twice in the
 //! same cycle.
 
+pub mod problem;
 pub mod simulate;
 mod target;
 

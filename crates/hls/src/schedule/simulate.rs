@@ -1,7 +1,7 @@
 //! A kernel at work, cycle by cycle: each access happens in the cycle of its schedule, and what breaks a rule is an error.
 //!
 //! In each cycle reads come first: they see what was written in earlier cycles. Writes of that cycle come after them. This is
-//! no part of the compiler; schedules are tested by it.
+//! no part of the compiler; schedules are tested by it. It counts cycles; whether a path fits into one is not its question.
 
 use std::collections::HashMap;
 
@@ -164,9 +164,7 @@ impl Simulation<'_> {
         };
         for (node, data) in self.kernel.graph.nodes() {
             let ready = match data.op {
-                Op::Read(access) => {
-                    self.schedule.accesses[access] + u32::from(!is_registers(self.memory(access)))
-                }
+                Op::Read(access) => self.schedule.accesses[access] + u32::from(!is_registers(self.memory(access))),
                 op => {
                     let operands = op.operands().into_iter().map(cycle).max().unwrap_or(0);
                     operands + self.registers[node.index()]
