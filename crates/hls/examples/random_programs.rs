@@ -28,6 +28,7 @@ fn main() -> std::process::ExitCode {
         "scheduled": summary.scheduled,
         "kernels": summary.kernels,
         "longer_intervals": summary.longer_intervals,
+        "cycles": summary.cycles,
         "compared": summary.compared,
         "refused": summary.refused,
         "failures": summary.failures.len(),

@@ -13,15 +13,17 @@ fn random_programs_have_the_values_of_the_c_compiler() {
     let folder = tempfile::tempdir().expect("a folder for C programs");
     let summary = random::check(first, count, folder.path());
     println!(
-        "{} programs, {} lowered, {} scheduled, {} kernels, {} of longer intervals, {} results compared",
+        "{} programs, {} lowered, {} scheduled, {} kernels, {} of longer intervals, {} cycles, {} results compared",
         summary.programs,
         summary.lowered,
         summary.scheduled,
         summary.kernels,
         summary.longer_intervals,
+        summary.cycles,
         summary.compared
     );
     summary.refused.iter().for_each(|(why, count)| println!("{count:6} {why}"));
+    summary.failures.iter().for_each(|failure| println!("{}", failure.lines().next().unwrap_or_default()));
     assert!(
         summary.failures.is_empty(),
         "{} programs differ. The first:\n{}",

@@ -6,6 +6,8 @@
 //! allow, which is the shortest schedule, and reads of a memory go together, as do writes. Above, accesses are placed one after
 //! another. Either way they move to later cycles until no bank is asked more often than it has ports, in the whole run.
 
+pub mod problem;
+pub mod simulate;
 mod target;
 
 use std::collections::{BTreeSet, HashMap};

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use ciphermill_hls::ir::{self, Role, State};
 use ciphermill_hls::schedule::Target;
-use ciphermill_hls::{Argument, Source};
+use ciphermill_hls::schedule::simulate::simulate;
+use ciphermill_hls::{Argument, Design, Source};
 
 use super::Program;
 use super::reference::{Outcome, SAMPLES, inputs, outcomes};
@@ -26,6 +27,8 @@ pub(crate) struct Summary {
     pub(crate) kernels: usize,
     /// Kernels of more than one cycle from iteration to iteration, in a pipeline.
     pub(crate) longer_intervals: usize,
+    /// Cycles in which schedules were carried out.
+    pub(crate) cycles: u64,
     /// Results that were compared with those of the C compiler.
     pub(crate) compared: usize,
     /// Why programs were refused, without their numbers.
@@ -41,6 +44,7 @@ impl Summary {
         self.scheduled += other.scheduled;
         self.kernels += other.kernels;
         self.longer_intervals += other.longer_intervals;
+        self.cycles += other.cycles;
         self.compared += other.compared;
         for (why, count) in other.refused {
             *self.refused.entry(why).or_default() += count;
@@ -130,7 +134,22 @@ impl One<'_> {
         let longer = design.kernels.iter().filter(|one| one.kernel.pipeline.is_some() && one.schedule.interval > 1);
         summary.longer_intervals += longer.count();
         let kernels = design.kernels.iter().map(|one| one.kernel.clone()).collect();
-        self.evaluate(&ir::Program { kernels, ..design.program.clone() }, "without divisions", summary)
+        self.evaluate(&ir::Program { kernels, ..design.program.clone() }, "without divisions", summary)?;
+        self.simulate(&design, summary)
+    }
+
+    /// Each access in its cycle.
+    fn simulate(&self, design: &Design, summary: &mut Summary) -> Result<(), String> {
+        let memories = &design.program.memories;
+        for sample in 0..SAMPLES {
+            let mut state = self.begin(&design.program, sample);
+            for one in &design.kernels {
+                let cycles = simulate(&one.kernel, &one.addresses, &one.registers, memories, &one.schedule, &mut state);
+                summary.cycles += cycles.map_err(|error| format!("by its schedule, sample {sample}: {error}"))?;
+            }
+            self.compare(sample, "by its schedule", self.outcome(&design.program, &state), summary)?;
+        }
+        Ok(())
     }
 
     fn interpret(&self, summary: &mut Summary) -> Result<(), String> {

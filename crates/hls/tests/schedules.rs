@@ -1,0 +1,103 @@
+//! Schedules carried out cycle by cycle: small kernels, and schedules that are wrong.
+
+use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::schedule::Target;
+use ciphermill_hls::schedule::simulate::{SimulationError, simulate};
+use ciphermill_hls::{Argument, Design, Source};
+
+fn design(text: &str) -> (Source, Design) {
+    let source = Source::new("f.c", format!("#include <stdint.h>\n{text}"));
+    let design = source.compile(&[], "f", &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));
+    (source, design)
+}
+
+/// Runs a design by its schedule, with parameters of ascending elements.
+fn run(design: &Design) -> Result<(State, u64), SimulationError> {
+    let mut state = State::new(&design.program);
+    for (memory, one) in design.program.memories.iter().enumerate().filter(|(_, one)| one.role == Role::Parameter) {
+        state.memories[memory] = (0..one.len()).map(|element| Some((5 * element + 1) as i128 % 16)).collect();
+    }
+    let memories = &design.program.memories;
+    let cycles = design
+        .kernels
+        .iter()
+        .map(|one| simulate(&one.kernel, &one.addresses, &one.registers, memories, &one.schedule, &mut state));
+    let cycles = cycles.sum::<Result<u64, _>>()?;
+    Ok((state, cycles))
+}
+
+fn is_right(text: &str) -> u64 {
+    let (source, design) = design(text);
+    let (state, cycles) = run(&design).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let parameters: Vec<usize> = (0..design.program.memories.len())
+        .filter(|&memory| design.program.memories[memory].role == Role::Parameter)
+        .collect();
+    let given = parameters.iter().map(|&memory| {
+        let elements = 0..design.program.memories[memory].len();
+        Argument::Elements(elements.map(|element| (5 * element + 1) as i128 % 16).collect())
+    });
+    let (_, expected) =
+        source.interpret(&[], "f", &given.collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{error}"));
+    let found: Vec<_> = parameters.iter().map(|&memory| state.memories[memory].clone()).collect();
+    assert_eq!(found, expected, "{text}");
+    cycles
+}
+
+const BUTTERFLIES: &str = r"
+void f(uint16_t a[16]) {
+#pragma HLS array_partition variable=a cyclic factor=2 dim=1
+  for (unsigned s = 0; s < 3; s++)
+    for (unsigned i = 0; i < 8; i++) {
+#pragma HLS pipeline
+      uint16_t x = a[2 * i], y = a[2 * i + 1];
+      a[2 * i] = ((uint32_t)x + y) % 3329;
+      a[2 * i + 1] = ((uint32_t)x * y + 1) % 3329;
+    }
+}";
+
+#[test]
+fn kernels_have_the_values_of_the_reference() {
+    assert!(is_right(BUTTERFLIES) >= 24);
+    // The sum goes from iteration to iteration.
+    is_right(
+        "void f(uint32_t a[8]) {\n  for (unsigned i = 1; i < 8; i++) {\n#pragma HLS pipeline\n    a[i] = (a[i] + (uint64_t)a[i - 1] * 3) % 12289;\n  }\n}",
+    );
+}
+
+#[test]
+fn a_read_waits_for_an_address_that_another_read_gives() {
+    let text = "void f(uint8_t a[16], uint8_t b[16], uint8_t c[16]) {\n\
+                #pragma HLS array_partition variable=b cyclic factor=3 dim=1\n\
+                for (unsigned i = 0; i < 16; i++) {\n#pragma HLS pipeline\n    c[i] = b[a[i] & 15];\n  }\n}";
+    is_right(text);
+}
+
+#[test]
+fn wrong_schedules_are_found() {
+    let (_, right) = design(BUTTERFLIES);
+    let (expected, _) = run(&right).expect("a schedule");
+    let changed = |change: fn(&mut Design)| {
+        let mut wrong = right.clone();
+        change(&mut wrong);
+        run(&wrong)
+    };
+    // A write before its value is there.
+    let early = changed(|wrong| {
+        // The last write, whose product takes longest. One cycle is for the way to the memory.
+        wrong.kernels[0].schedule.accesses[3] -= 2;
+    });
+    assert!(matches!(early, Err(SimulationError::Early { .. })), "{early:?}");
+    // Two iterations in one cycle.
+    let crowded = changed(|wrong| wrong.kernels[0].schedule.interval = 0);
+    assert!(matches!(crowded, Err(SimulationError::Ports { .. })), "{crowded:?}");
+    // An access after the end.
+    let late = changed(|wrong| wrong.kernels[0].schedule.depth -= 1);
+    assert!(matches!(late, Err(SimulationError::Late { .. })), "{late:?}");
+    // Stages that begin too early read old words.
+    assert!(right.kernels[0].schedule.gap > 0, "the gap matters here");
+    let close = changed(|wrong| wrong.kernels[0].schedule.gap = 0);
+    assert!(close.as_ref().map_or(true, |(state, _)| *state != expected), "{close:?}");
+    // Another bank than the element's.
+    let elsewhere = changed(|wrong| wrong.kernels[0].addresses.swap(0, 1));
+    assert!(matches!(elsewhere, Err(SimulationError::Address { .. })), "{elsewhere:?}");
+}
