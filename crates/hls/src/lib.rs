@@ -11,6 +11,7 @@ pub mod ir;
 mod lower;
 mod parse;
 pub mod pragma;
+pub mod report;
 pub mod schedule;
 
 use std::collections::BTreeMap;
