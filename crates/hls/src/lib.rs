@@ -11,6 +11,7 @@ pub mod ir;
 mod lower;
 mod parse;
 pub mod pragma;
+mod read;
 pub mod report;
 pub mod schedule;
 
@@ -21,6 +22,7 @@ pub use compile::{Design, Scheduled};
 pub use diagnostic::{Diagnostic, Place};
 pub use interpret::Argument;
 pub use parse::parse;
+pub use read::ReadError;
 
 /// A C source, with the headers that it may include.
 #[derive(Clone, Debug, PartialEq, Eq)]
