@@ -6,6 +6,7 @@ pub mod banks;
 mod compile;
 mod diagnostic;
 mod emit;
+pub mod explore;
 mod interpret;
 pub mod ir;
 mod lower;
