@@ -47,7 +47,7 @@ fn initializer(masks: &[u32]) -> String {
     format!("{{{}}}", masks.join(", "))
 }
 
-/// The masks as a constant of C, with a comment that says what they mean; `None` if no linear map does.
+/// The masks as a constant of C, with a comment on their meaning; `None` if no linear map exists.
 ///
 /// # Panics
 /// As [`masks`].

@@ -1,4 +1,4 @@
-//! Compilation over a grid of macros: what each point costs, and which points no other one beats.
+//! Compilation over a grid of macros: the costs of each point, and the points that no other one beats.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -76,9 +76,9 @@ pub struct Exploration {
     pub target: String,
     /// The clock in MHz.
     pub mhz: f64,
-    /// What the cycles are: `analytic`.
+    /// The kind of the cycles: `analytic`.
     pub cycles_kind: String,
-    /// What LUTs, multipliers of a size, registers and block memories are: `estimate`.
+    /// The kind of LUTs, multipliers of a size, registers and block memories: `estimate`.
     pub resources_kind: String,
     /// The macros that have one value.
     pub defines: BTreeMap<String, String>,
@@ -101,7 +101,7 @@ pub struct Point {
     pub pareto: bool,
 }
 
-/// What a point costs.
+/// The costs of a point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// Cycles from start to done.
@@ -180,6 +180,12 @@ impl Grid {
         self.points
     }
 
+    /// All macros of a point, from 0.
+    #[must_use]
+    pub fn defines(&self, point: usize) -> Vec<(String, String)> {
+        [self.fixed.as_slice(), &self.values(point)].concat()
+    }
+
     /// The values of a point.
     fn values(&self, point: usize) -> Vec<(String, String)> {
         let mut rest = point;
@@ -202,14 +208,13 @@ impl Grid {
         progress: &dyn Fn(usize, usize),
     ) -> Exploration {
         let compiled = |point: usize| -> Point {
-            let values = self.values(point);
-            let defines = [self.fixed.as_slice(), values.as_slice()].concat();
+            let defines = self.defines(point);
             let figures = source.compile(&defines, function, target).map(|design| {
                 let report = Report::of(&design, source, &defines, target);
                 Figures::of(&design, &report)
             });
             progress(point + 1, self.points);
-            let values = values.into_iter().collect();
+            let values = self.values(point).into_iter().collect();
             match figures {
                 Ok(figures) => Point { values, figures: Some(figures), refusal: None, pareto: false },
                 Err(refusal) => Point { values, figures: None, refusal: Some(refusal.to_string()), pareto: false },

@@ -21,18 +21,18 @@ const BLOCK_BITS: u64 = 18 * 1024;
 /// It is a sum over the operators of the design, made before any optimisation by synthesis. It orders designs; it does
 /// not replace a synthesis run.
 ///
-/// - `luts`: one for each bit of an adder, of a selection, of a comparison, and of the additions of a product with a
-///   constant; one for each bit and stage of a shifter; one for every three bits of AND, OR and XOR. To read from one of
-///   `b` banks, `⌈2(b − 1)/3⌉` for each bit. To reach a bank from `a` accesses, the same with `a` for each bit of its
-///   address and of its written data. For each read of a table, `⌈rows/16⌉` for each bit, and the same for each bank of
-///   a memory of the module with at most 64 rows.
+/// - `luts`: one for each bit of an adder, a selection or a comparison, and for every three bits of AND, OR and XOR. A
+///   product with a constant has one for each bit of each of its additions. A shift has one for each bit and stage. To
+///   read from one of `b` banks needs `⌈2(b − 1)/3⌉` for each bit. To reach a bank from `a` accesses needs the same with
+///   `a`, for each bit of its address and of its written data. Each read of a table needs `⌈rows/16⌉` for each bit, and
+///   so does each bank of a memory of the module with at most 64 rows.
 /// - `dsps`: for each product of two values, `⌈wider/18⌉ · ⌈narrower/18⌉`.
 /// - `registers`: the bits of all registers that the module has.
 /// - `block_memories`: for each bank of a memory of the module with more than 64 rows, its bits over 18 Kbit, rounded
 ///   up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// What the figures are: `estimate`.
+    /// The kind of the figures: `estimate`.
     pub kind: String,
     /// LUTs of four inputs.
     pub luts: u64,
@@ -44,7 +44,7 @@ pub struct Estimate {
     pub block_memories: u64,
 }
 
-/// LUTs of four inputs that select one of so many bits.
+/// LUTs of four inputs that select one of several bits.
 fn selection(inputs: usize) -> u64 {
     (2 * (inputs as u64).saturating_sub(1)).div_ceil(3)
 }

@@ -121,7 +121,7 @@ impl Report {
     }
 }
 
-/// What the colours mean.
+/// The legend of the colours.
 fn legend(out: &mut String, top: f64) -> f64 {
     let mut x = MARGIN;
     for (class, text, wide) in [

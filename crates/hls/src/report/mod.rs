@@ -80,7 +80,7 @@ pub struct TargetReport {
 /// The cycles of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycles {
-    /// What the figure is: `analytic`, as it follows from the schedule.
+    /// The kind of the figure: `analytic`, as it follows from the schedule.
     pub kind: String,
     /// From the cycle with `start_i` to the one with `done_o`.
     pub start_to_done: u64,
