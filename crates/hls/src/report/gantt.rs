@@ -178,7 +178,9 @@ impl KernelReport {
         let mut rows = Vec::new();
         let indices: Vec<Bar> = self.operations.iter().filter(|one| one.index).map(|one| bar(one, "index")).collect();
         if !indices.is_empty() {
-            rows.push(Row { name: format!("{} operations on indices", indices.len()), bars: joined(indices, "index") });
+            let plural = if indices.len() == 1 { "" } else { "s" };
+            let name = format!("{} operation{plural} on indices", indices.len());
+            rows.push(Row { name, bars: joined(indices, "index") });
         }
         for one in data.iter().take(OPERATIONS) {
             let class = if one.kind == "read" { "read" } else { "operation" };
