@@ -15,6 +15,8 @@ use ciphermill_blockspace::volume::VolumeError;
 use ciphermill_client::paillier_host::HostError;
 use ciphermill_client::{ClientError, needs_opt_in};
 use ciphermill_device::DeviceError;
+use ciphermill_hls::explore::GridError;
+use ciphermill_hls::{Diagnostic, ReadError};
 use ciphermill_hmvp::HmvpError;
 use ciphermill_lattice::rng::RngError;
 use ciphermill_math::isa::IsaError;
@@ -121,6 +123,15 @@ pub(crate) enum CliError {
     /// The model of the macro-pipeline refused or failed.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
+    /// The compiler of C refuses a source.
+    #[error(transparent)]
+    Hls(Diagnostic),
+    /// A C source cannot be read.
+    #[error(transparent)]
+    Source(#[from] ReadError),
+    /// An exploration is refused.
+    #[error(transparent)]
+    Grid(#[from] GridError),
     /// A backup, a restore or a repair refused or failed.
     #[error(transparent)]
     Backup(#[from] BackupError),
@@ -212,6 +223,7 @@ impl CliError {
             Self::Client(ClientError::SecretKeyNeeded) => Some("--secret-key"),
             Self::Client(ClientError::BoundBinary { .. }) => Some("--bind"),
             Self::Client(ClientError::NoSuchSpace { .. }) => Some("--space"),
+            Self::Grid(_) => Some("--vary"),
             Self::Client(ClientError::EngineLacks { .. } | ClientError::EngineNotBuilt { .. }) => Some("--engine"),
             _ => None,
         }
@@ -235,7 +247,7 @@ impl CliError {
         }
         eprintln!("ciphermill: error: {}", self.message());
         match self {
-            Self::Usage(_) | Self::Isa(_) => ExitCode::from(2),
+            Self::Usage(_) | Self::Isa(_) | Self::Grid(_) => ExitCode::from(2),
             Self::Client(error) if error.is_usage() => ExitCode::from(2),
             _ => ExitCode::FAILURE,
         }

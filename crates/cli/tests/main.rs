@@ -8,6 +8,7 @@ mod by_hand;
 mod crash;
 mod crash_support;
 mod demo;
+mod hls;
 mod hmvp;
 mod model;
 mod output;

@@ -55,7 +55,7 @@ fn fault(shell: &mut Shell, step: &Step) -> Option<String> {
 #[test]
 fn commands_of_the_cli_page_run_as_printed() {
     let bench = Bench::new();
-    symlink(root().join("examples"), bench.path("examples")).expect("a link");
+    ["examples", "hw"].iter().for_each(|name| symlink(root().join(name), bench.path(name)).expect("a link"));
     let steps = sessions("docs/cli.md");
     assert!(steps.len() > 50, "the page has {} commands", steps.len());
     for (start, _) in OUTPUT_DIFFERS {

@@ -47,7 +47,8 @@ fn lines(design: &Design, number: u64, target: &Target) -> Vec<serde_json::Value
             && (3..=MAX_ACCESSES).contains(&one.kernel.accesses.len())
     };
     let line = |one: &ciphermill_hls::Scheduled| {
-        let problem = Problem::of(&one.kernel, &one.addresses, &design.program.memories, &one.distances, target);
+        let problem =
+            Problem::of(&one.kernel, &one.addresses, &design.program.memories, &one.distances, &one.widths, target);
         serde_json::json!({
             "program": number,
             "loop": one.kernel.name,

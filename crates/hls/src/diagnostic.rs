@@ -53,18 +53,30 @@ pub struct Diagnostic {
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) place: Place,
+    /// A second place, which `{also}` in `what` stands for.
+    pub(crate) also: Option<Place>,
     pub(crate) what: String,
     pub(crate) way_out: String,
 }
 
 impl Problem {
     pub(crate) fn new(place: Place, what: impl Into<String>, way_out: impl Into<String>) -> Self {
-        Self { place, what: what.into(), way_out: way_out.into() }
+        Self { place, also: None, what: what.into(), way_out: way_out.into() }
+    }
+
+    /// The same with a second place.
+    pub(crate) fn and(mut self, also: Place) -> Self {
+        self.also = Some(also);
+        self
     }
 
     pub(crate) fn of(self, source: &Source) -> Diagnostic {
         let file = source.file(self.place.file).to_owned();
-        Diagnostic { file, place: self.place, what: printable(&self.what), way_out: printable(&self.way_out) }
+        let what = match self.also {
+            Some(also) => self.what.replace("{also}", &format!("{}:{also}", source.file(also.file))),
+            None => self.what,
+        };
+        Diagnostic { file, place: self.place, what: printable(&what), way_out: printable(&self.way_out) }
     }
 }
 

@@ -6,11 +6,15 @@ pub mod banks;
 mod compile;
 mod diagnostic;
 mod emit;
+pub mod explore;
 mod interpret;
 pub mod ir;
+mod lifetimes;
 mod lower;
 mod parse;
 pub mod pragma;
+mod read;
+pub mod report;
 pub mod schedule;
 mod typing;
 
@@ -23,6 +27,7 @@ pub use emit::bench::{OnBench, Run, bench};
 pub use emit::{Memories, Options};
 pub use interpret::Argument;
 pub use parse::parse;
+pub use read::ReadError;
 
 /// A C source, with the headers that it may include.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ mod bench;
 mod blob;
 mod completions;
 mod demo;
+mod hls;
 mod hmvp;
 mod info;
 mod paillier;
@@ -60,6 +61,7 @@ enum Command {
     Info(info::Args),
     Bench(bench::Args),
     Arch(arch::Args),
+    Hls(hls::Args),
     Completions(completions::Args),
 }
 
@@ -106,6 +108,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), CliError> {
         Command::Info(args) => info::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Arch(args) => arch::run(&args),
+        Command::Hls(args) => hls::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

@@ -1,6 +1,5 @@
 //! One kernel of a module: counters, valid bits, operations, registers, accesses.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::names::Names;
@@ -8,6 +7,7 @@ use super::{Options, address_bits, elements, vector};
 use crate::analysis::{Layout, is_registers};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Graph, Memory, Node, Op, Role, bits};
+use crate::lifetimes::Lifetimes;
 use crate::pragma::{Mode, Ports};
 use crate::schedule::MEMORY_CYCLES;
 
@@ -18,16 +18,14 @@ pub(super) struct Emission<'d> {
     number: usize,
     scheduled: &'d Scheduled,
     names: Names,
-    /// The last cycle in which each node is needed.
-    last: BTreeMap<Node, u32>,
+    lifetimes: Lifetimes,
 }
 
 impl<'d> Emission<'d> {
     pub(super) fn new(design: &'d Design, options: &'d Options<'d>, number: usize, scheduled: &'d Scheduled) -> Self {
         let names = Names::new(number, &scheduled.kernel);
-        let mut this = Self { design, options, number, scheduled, names, last: BTreeMap::new() };
-        this.uses();
-        this
+        let lifetimes = Lifetimes::of(scheduled, &design.program.memories);
+        Self { design, options, number, scheduled, names, lifetimes }
     }
 
     fn graph(&self) -> &'d Graph {
@@ -56,45 +54,6 @@ impl<'d> Emission<'d> {
     /// The cycle in which a node's operation takes its operands.
     fn begin(&self, node: Node) -> u32 {
         self.scheduled.schedule.nodes[node.index()].0 - self.scheduled.registers[node.index()]
-    }
-
-    fn need(&mut self, node: Node, cycle: u32) {
-        if self.graph().constant(node).is_some() {
-            return;
-        }
-        let last = self.last.entry(node).or_insert(cycle);
-        *last = (*last).max(cycle);
-    }
-
-    /// Finds what is needed, and until when.
-    fn uses(&mut self) {
-        let schedule = &self.scheduled.schedule;
-        let accesses: Vec<_> = self.accesses().collect();
-        for (number, access) in accesses {
-            let (cycle, address) = (schedule.accesses[number], self.scheduled.addresses[number]);
-            let memory = self.memory(number);
-            access.condition.into_iter().for_each(|condition| self.need(condition, cycle));
-            access.written.into_iter().for_each(|written| self.need(written, cycle));
-            if self.is_stream(number) {
-                continue;
-            }
-            if !is_registers(memory) {
-                self.need(address.row, cycle);
-            }
-            if Layout::of(memory).banks > 1 {
-                // What comes from the banks is selected when it comes.
-                let reads = access.written.is_none() && !is_registers(memory);
-                self.need(address.bank, if reads { cycle + MEMORY_CYCLES } else { cycle });
-            }
-        }
-        // Operands come before what uses them.
-        let nodes: Vec<Node> = self.graph().nodes().map(|(node, _)| node).collect();
-        for node in nodes.into_iter().rev() {
-            if self.last.contains_key(&node) {
-                let begin = self.begin(node);
-                self.graph().get(node).op.operands().into_iter().for_each(|operand| self.need(operand, begin));
-            }
-        }
     }
 
     /// A node in a cycle.
@@ -172,7 +131,7 @@ impl<'d> Emission<'d> {
                 let _ = writeln!(out, "  logic{} k{k}_x{number}_q;", vector(memory.bits()));
             }
         }
-        for (node, data) in self.graph().nodes().filter(|(node, _)| self.last.contains_key(node)) {
+        for (node, data) in self.graph().nodes().filter(|(node, _)| self.lifetimes.last(*node).is_some()) {
             self.node(out, node, data.op);
         }
         self.delays(out, &late);
@@ -379,7 +338,11 @@ impl<'d> Emission<'d> {
 
     /// Nodes that are needed later than they come: with the cycle in which they come, and the last one.
     fn late(&self) -> Vec<(Node, u32, u32)> {
-        let nodes = self.last.iter().map(|(&node, &last)| (node, self.scheduled.schedule.nodes[node.index()].0, last));
+        let of = |node: Node| {
+            let own = self.scheduled.schedule.nodes[node.index()].0;
+            (node, own, self.lifetimes.last(node).unwrap_or(own))
+        };
+        let nodes = self.lifetimes.nodes().map(of);
         nodes.filter(|(_, own, last)| last > own).collect()
     }
 

@@ -85,23 +85,7 @@ pub(crate) fn schedule(
     widths: &Widths,
     target: &Target,
 ) -> Result<Schedule> {
-    let mut unknown = vec![false; memories.len()];
-    for (access, one) in kernel.accesses.iter().enumerate() {
-        let is_known = |iteration| visits.get(access, iteration).is_none_or(|visit| visit.bank.is_some());
-        unknown[one.memory] |= !(0..kernel.iterations()).all(is_known);
-    }
-    let work = Work {
-        kernel,
-        addresses,
-        memories,
-        visits,
-        distances,
-        widths,
-        target,
-        unknown,
-        sharing: sharing(kernel, memories, visits),
-        recurrent: recurrent(kernel, distances),
-    };
+    let work = Work::new(kernel, addresses, memories, visits, distances, widths, target);
     let bound = work.port_bound();
     let wanted = match kernel.pipeline {
         // Without a pipeline an iteration begins when the one before has ended.
@@ -158,7 +142,36 @@ struct Work<'a> {
     recurrent: Vec<bool>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    #[expect(clippy::too_many_arguments, reason = "all that is known of a kernel")]
+    fn new(
+        kernel: &'a Kernel,
+        addresses: &'a [Address],
+        memories: &'a [Memory],
+        visits: &'a Visits,
+        distances: &'a [Distance],
+        widths: &'a Widths,
+        target: &'a Target,
+    ) -> Self {
+        let mut unknown = vec![false; memories.len()];
+        for (access, one) in kernel.accesses.iter().enumerate() {
+            let is_known = |iteration| visits.get(access, iteration).is_none_or(|visit| visit.bank.is_some());
+            unknown[one.memory] |= !(0..kernel.iterations()).all(is_known);
+        }
+        Work {
+            kernel,
+            addresses,
+            memories,
+            visits,
+            distances,
+            widths,
+            target,
+            unknown,
+            sharing: sharing(kernel, memories, visits),
+            recurrent: recurrent(kernel, distances),
+        }
+    }
+
     fn memory(&self, access: usize) -> &Memory {
         &self.memories[self.kernel.accesses[access].memory]
     }
@@ -235,16 +248,9 @@ impl Work<'_> {
                 Op::Const(_) => (0, 0.0),
                 Op::Loop(_) => (0, self.target.register_out),
                 Op::Read(access) => {
-                    let (from, registers) = (self.ready(access, &nodes), is_registers(self.memory(access)));
+                    let from = self.ready(access, &nodes);
                     earliest[access] = from;
-                    let cycle = cycles[access].unwrap_or(from).max(from);
-                    if registers {
-                        (cycle, self.target.register_out)
-                    } else if self.has_port(access) && self.memory(access).mode != Some(Mode::Stream) {
-                        (cycle + MEMORY_CYCLES, self.target.register_out + self.target.choice(self.banks(access)))
-                    } else {
-                        (cycle + 1, self.target.register_out)
-                    }
+                    self.read(access, cycles[access].unwrap_or(from).max(from))
                 }
                 op => {
                     let arrival = |operand: &Node| {
@@ -271,6 +277,17 @@ impl Work<'_> {
         (nodes, earliest)
     }
 
+    /// When what an access reads is there, if it is asked for in a cycle.
+    fn read(&self, access: usize, cycle: u32) -> (u32, f64) {
+        if is_registers(self.memory(access)) {
+            (cycle, self.target.register_out)
+        } else if self.has_port(access) && self.memory(access).mode != Some(Mode::Stream) {
+            (cycle + MEMORY_CYCLES, self.target.register_out + self.target.choice(self.banks(access)))
+        } else {
+            (cycle + 1, self.target.register_out)
+        }
+    }
+
     /// The time after an operation: in the same cycle if the path fits.
     fn chained(&self, (cycle, time): (u32, f64), delay: f64, registers: u32) -> (u32, f64) {
         let limit = self.target.period - self.target.setup;
@@ -290,6 +307,11 @@ impl Work<'_> {
         let needed = [Some(address.bank), Some(address.row), one.condition, one.written];
         let (cycle, time) = needed.into_iter().flatten().map(of).fold((0, 0.0), later);
         // The way from an address or a value to the bank passes a selection among banks.
+        self.asked(access, (cycle, time))
+    }
+
+    /// The cycle in which an access is asked for by what is there at that time.
+    fn asked(&self, access: usize, (cycle, time): (u32, f64)) -> u32 {
         let limit = self.target.period - self.target.setup - self.way_in(access);
         if time <= limit { cycle } else { cycle + 1 }
     }

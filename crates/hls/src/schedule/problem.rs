@@ -3,9 +3,9 @@
 //! A node has its value at (cycle, time in the cycle), and later operands give later values. So the first cycle of an access
 //! is the greatest sum of a read's cycle and the latency from that read, or of a latency from the beginning of the iteration.
 
-use super::{Address, Target};
+use super::{Address, Target, Work, later};
 use crate::analysis::{Dependence, Distance, Visits, is_registers};
-use crate::ir::{Kernel, Memory, Node, Op, Role};
+use crate::ir::{Kernel, Memory, Node, Op, Role, Widths};
 use crate::pragma::Ports;
 
 /// The problem of a kernel with one loop.
@@ -31,9 +31,12 @@ impl Problem {
         addresses: &[Address],
         memories: &[Memory],
         distances: &[Distance],
+        widths: &Widths,
         target: &Target,
     ) -> Self {
-        let times = Times { kernel, addresses, memories, target };
+        let visits = Visits::of(kernel, memories);
+        let work = Work::new(kernel, addresses, memories, &visits, distances, widths, target);
+        let times = Times(&work);
         let accesses = 0..kernel.accesses.len();
         let begin = times.from(None);
         let earliest = accesses.clone().map(|access| begin[access].unwrap_or(0)).collect();
@@ -44,7 +47,6 @@ impl Problem {
         }
         let dependence =
             |one: &Distance| (one.first, one.second, one.iterations, u32::from(one.why != Dependence::WriteAfterRead));
-        let visits = Visits::of(kernel, memories);
         let bank = |access: usize, iteration: usize| match visits.get(access, iteration) {
             None => -1,
             Some(visit) => visit.bank.map_or(-2, |bank| bank as i64),
@@ -78,25 +80,17 @@ fn groups(kernel: &Kernel, memories: &[Memory]) -> Vec<(Vec<usize>, u32)> {
     found
 }
 
-struct Times<'a> {
-    kernel: &'a Kernel,
-    addresses: &'a [Address],
-    memories: &'a [Memory],
-    target: &'a Target,
-}
+struct Times<'a>(&'a Work<'a>);
 
 impl Times<'_> {
     /// The first cycle of each access, counted from a read, or from the beginning; none if it does not depend on that.
     fn from(&self, read: Option<usize>) -> Vec<Option<u32>> {
-        let mut nodes: Vec<Option<(u32, f64)>> = Vec::with_capacity(self.kernel.graph.len());
-        for (node, data) in self.kernel.graph.nodes() {
+        let mut nodes: Vec<Option<(u32, f64)>> = Vec::with_capacity(self.0.kernel.graph.len());
+        for (node, data) in self.0.kernel.graph.nodes() {
             nodes.push(match data.op {
                 Op::Const(_) => read.is_none().then_some((0, 0.0)),
-                Op::Loop(_) => read.is_none().then_some((0, self.target.register_out)),
-                Op::Read(access) if Some(access) == read => {
-                    let registers = is_registers(&self.memories[self.kernel.accesses[access].memory]);
-                    Some(if registers { (0, self.target.register_out) } else { (1, self.target.memory_out) })
-                }
+                Op::Loop(_) => read.is_none().then_some((0, self.0.target.register_out)),
+                Op::Read(access) if Some(access) == read => Some(self.0.read(access, 0)),
                 Op::Read(_) => None,
                 op => {
                     let operands = op.operands().into_iter().filter_map(|operand| nodes[operand.index()]);
@@ -105,29 +99,16 @@ impl Times<'_> {
             });
         }
         let of_access = |access: usize| {
-            let (one, address) = (&self.kernel.accesses[access], self.addresses[access]);
+            let (one, address) = (&self.0.kernel.accesses[access], self.0.addresses[access]);
             let needed = [Some(address.bank), Some(address.row), one.condition, one.written].into_iter().flatten();
             let latest = needed.filter_map(|node| nodes[node.index()]).reduce(later)?;
-            let fits = latest.1 <= self.target.period - self.target.memory_in;
-            Some(if fits { latest.0 } else { latest.0 + 1 })
+            Some(self.0.asked(access, latest))
         };
-        (0..self.kernel.accesses.len()).map(of_access).collect()
+        (0..self.0.kernel.accesses.len()).map(of_access).collect()
     }
 
-    fn after(&self, node: Node, (cycle, time): (u32, f64)) -> (u32, f64) {
-        let (delay, registers) = self.target.operation(&self.kernel.graph, node);
-        let out = self.target.register_out;
-        if registers > 0 {
-            return (cycle + u32::from(time > out) + registers, out);
-        }
-        if time + delay <= self.target.period - self.target.setup {
-            (cycle, time + delay)
-        } else {
-            (cycle + 1, out + delay)
-        }
+    fn after(&self, node: Node, latest: (u32, f64)) -> (u32, f64) {
+        let (delay, registers) = self.0.target.operation(&self.0.kernel.graph, self.0.widths, node);
+        self.0.chained(latest, delay, registers)
     }
-}
-
-fn later(a: (u32, f64), b: (u32, f64)) -> (u32, f64) {
-    if a >= b { a } else { b }
 }

@@ -203,7 +203,7 @@ pub(super) const BANKS: &[Case] = &[
     b[i] = a[i] ^ a[i + 4];
   }
 }",
-        "f.c:7:19: this access of `a` and the one at 7:12 are in the same bank in iteration 0 of `i`; no interval up to 1 for `i`; the ports allow 2 at the least; ask for a longer interval, use more banks, or another order of iterations",
+        "f.c:7:19: this access of `a` and the one at f.c:7:12 are in the same bank in iteration 0 of `i`; no interval up to 1 for `i`; the ports allow 2 at the least; ask for a longer interval, use more banks, or another order of iterations",
     ),
     (
         "a refuted dependence",

@@ -1,0 +1,87 @@
+//! `hls compile`: the module of a function, its report, and its schedule as text and as a picture.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ciphermill_client::files::{self, PendingFile};
+use ciphermill_hls::{Memories, Options};
+
+use super::{SourceArgs, summary};
+use crate::error::CliError;
+use crate::output::{self, Progress};
+
+/// Compile a function to SystemVerilog, with a report and its schedule as text and as a picture
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  $ ciphermill hls compile hw/hls/ntt_gs.c -D N=256 -D Q=3329 -D B=2 --out ntt
+
+The files are NAME.sv (the module), NAME.json (the report), NAME.schedule.txt (operations and accesses by cycle) and \
+NAME.svg (the same as a picture), where NAME is the function. All four are written, or none.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Function to compile [default: the first one of the source that is not `static`]
+    #[arg(long, value_name = "NAME")]
+    function: Option<String>,
+    /// Directory for the files; made if it does not exist
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Where the banks of the function's arrays are: `inside` of the module, with access for a host, or `outside`
+    #[arg(long, value_name = "PLACE", default_value = "inside", value_parser = ["inside", "outside"])]
+    memories: String,
+    /// Overwrite files that exist
+    #[arg(long)]
+    force: bool,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
+    let source = args.source.read()?;
+    let function = args.source.function(&source, args.function.as_deref())?;
+    let progress = Progress::spinner("compile");
+    let (design, report) = args.source.compile(&source, &function)?;
+    let memories = if args.memories == "outside" { Memories::Outside } else { Memories::Inside };
+    let contents = [
+        ("sv", design.to_systemverilog(&Options { name: &function, source: source.name(), memories })),
+        ("json", report.to_json()),
+        ("schedule.txt", report.schedule_text()),
+        ("svg", report.picture()),
+    ];
+    drop(progress);
+    let written = write(&args.out, &function, &contents, args.force)?;
+    let mut table = output::table(["file", "size"]);
+    for (path, bytes) in &written {
+        table.add_row([path.display().to_string(), output::human_bytes(*bytes)]);
+    }
+    output::result(args.json, &report, &format!("{}\n{table}", summary(&report)))
+}
+
+/// Writes all files of a function, or none; returns their paths and sizes.
+pub(super) fn write(
+    directory: &Path,
+    name: &str,
+    contents: &[(&str, String)],
+    force: bool,
+) -> Result<Vec<(PathBuf, u64)>, CliError> {
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(CliError::file("create", directory)(error));
+        }
+        _ => {}
+    }
+    let mut pending = Vec::with_capacity(contents.len());
+    let mut written = Vec::with_capacity(contents.len());
+    for (ending, text) in contents {
+        let path = directory.join(format!("{name}.{ending}"));
+        let mut file = PendingFile::create(&path, files::PUBLIC, force)?;
+        file.fill(|out| out.write_all(text.as_bytes()))?;
+        pending.push(file);
+        written.push((path, text.len() as u64));
+    }
+    files::commit_all(pending)?;
+    Ok(written)
+}
