@@ -160,6 +160,10 @@ impl<'u> Lowering<'u> {
         }
         this.function_level(&function.body, true)?;
         this.end_straight()?;
+        if this.kernels.is_empty() {
+            let what = format!("`{}` does nothing", function.name);
+            return Err(Problem::new(function.place, what, "write to an array, or return a value"));
+        }
         Ok(Program { name: function.name.clone(), memories: this.memories, kernels: this.kernels })
     }
 

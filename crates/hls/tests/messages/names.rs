@@ -31,6 +31,12 @@ void f(uint8_t a[4]) {
         "f.c:4:40: `g` is called inside of more than 64 calls; call no function from itself",
     ),
     (
+        "a function that does nothing",
+        r"void f(uint8_t a[4]) {
+}",
+        "f.c:4:6: `f` does nothing; write to an array, or return a value",
+    ),
+    (
         "a function that does not exist",
         r"void f(uint8_t a[4]) {
   a[0] = g(1);

@@ -138,7 +138,7 @@ impl Program {
             shapes: Vec::new(),
             names: 0,
             spent: 0,
-            budget: 60,
+            budget: 30,
             multiple: 1,
             conditions: 0,
             scope: 0,

@@ -1,0 +1,1 @@
+void f(unsigned a[4]) { }
