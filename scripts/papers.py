@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hlspaper as listings
+
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "papers.md"
 SECTIONS: dict[int, Callable[[], Iterator[str]]] = {}
 
@@ -201,86 +203,32 @@ def rvfhe() -> Iterator[str]:
     )
 
 
-def reversed_bits(value: int, bits: int) -> int:
-    return int(f"{value:0{bits}b}"[::-1], 2)
-
-
-def transform(values: list[int], root: int, q: int) -> list[int]:
-    """The cyclic transform by its definition."""
-    n = len(values)
-    powers = [pow(root, i, q) for i in range(n)]
-    return [sum(v * powers[i * j % n] for j, v in enumerate(values)) % q for i in range(n)]
-
-
-def algorithm1(values: list[int], root: int, q: int) -> list[int]:
-    """The paper's algorithm 1 with the five corrections."""
-    n, bits = len(values), len(values).bit_length() - 1
-    a = [values[reversed_bits(i, bits)] for i in range(n)]
-    for i in range(1, bits + 1):
-        m = 1 << i
-        step = pow(root, n // m, q)
-        for j in range(0, n, m):
-            w = 1
-            for k in range(m // 2):
-                t1, t2 = w * a[k + j + m // 2] % q, a[k + j]
-                a[k + j], a[k + j + m // 2] = (t1 + t2) % q, (t2 - t1) % q
-                w = w * step % q
-    return a
-
-
-def algorithm2(values: list[int], root: int, q: int, rotation: int, listed_twiddle: bool) -> list[int]:
-    """The paper's algorithm 2, whose step of s is B in all readings; as printed, the rotation is l − i + 1."""
-    n, bits = len(values), len(values).bit_length() - 1
-    a = list(values)
-
-    def rotate(value: int, by: int) -> int:
-        by %= bits
-        return (value << by | value >> (bits - by)) & (n - 1)
-
-    for i in range(bits):
-        for s in range(n // 2):
-            even, odd = (rotate(2 * s + side, bits - i + rotation) for side in (0, 1))
-            w = (1 << i) + (s >> i) if listed_twiddle else (s >> i) << i
-            a[even], a[odd] = (a[even] + a[odd]) % q, (a[even] - a[odd]) * pow(root, w, q) % q
-    return a
-
-
-def algorithm3(value: int) -> int:
-    """The paper's reversal of eight bits, line by line."""
-    t = value
-    for shift, mask in ((2, 0x55555555), (4, 0x33333333 << 1), (8, 0x0F0F0F0F << 3)):
-        value &= mask
-        t ^= value
-        value = value << shift | t
-        t = value
-    return value >> 7
-
-
 @paper(4)
 def hls() -> Iterator[str]:
-    q, bits = 3329, 8
-    n = 1 << bits
-    root = next(r for r in (pow(g, (q - 1) // n, q) for g in range(2, q)) if pow(r, n // 2, q) == q - 1)
+    q, n = listings.Q, 256
+    root = listings.root_of_order(n)
     values = [(17 * i * i + 5) % q for i in range(n)]
-    expected = transform(values, root, q)
-    hold(algorithm1(values, root, q) == expected, "algorithm 1 with five corrections")
+    expected = listings.transform(values, root)
+    hold(listings.algorithm1(values, root) == expected, "algorithm 1 with five corrections")
+    hold(len(listings.outcomes1().right) == 1, "the five corrections of algorithm 1 are all needed")
     yield "right with five corrections"
     yield "`m++` never ends its loop; `j++` must be j += m; l−1 of l passes run"
-    in_reverse = [expected[reversed_bits(i, bits)] for i in range(n)]
-    hold(algorithm2(values, root, q, -1, False) == in_reverse, "algorithm 2 with three corrections")
-    hold(algorithm2(values, root, q, 1, True) != in_reverse, "the error of algorithm 2 as printed")
+    mended = listings.algorithm2(values, listings.powers(root, n // 2))
+    hold(mended == listings.in_reverse(expected), "algorithm 2 with three corrections")
+    hold(not listings.readings2(listings.printed_twiddle), "the error of algorithm 2 as printed")
     yield "right with three corrections"
     yield "The rotation must be by l−i−1, the twiddle index ((s+b)>>i)<<i, and the step s += B"
-    hold(all(algorithm3(v) == reversed_bits(v, 8) for v in range(256)), "algorithm 3")
+    hold(all(listings.algorithm3(v) == listings.reversed_bits(v, 8) for v in range(256)), "algorithm 3")
     yield "right for all 256 values"
 
-    iterations = bits * (n // 2) // 2
-    hold((iterations - 1) * 4 + 70 == 2114 and (iterations - 1) * 4 + 50 == 2094, "Table 2")
-    yield f"fits {iterations - 1}·4 + 70 and + 50, an initiation interval of 4; the floor for B=2 is {iterations} cycles"
-    # Eight banks with two ports each; elements that stay in place need no access, the others a read and a write.
-    floor = {b: 2 * (2**b - 2 ** ((b + 1) // 2)) // 16 for b in (8, 9)}
-    yield f"{floor[8]} is the floor of eight two-port banks"
-    yield f"For 9 bits the floor of eight two-port banks is {floor[9]}"
+    iterations = 8 * (n // 2) // 2
+    (ct,), (gs,) = listings.intervals(2114, iterations), listings.intervals(2094, iterations)
+    yield (
+        f"fits {iterations - 1}·{ct[0]} + {ct[1]} and + {gs[1]}, an initiation interval of {gs[0]}; "
+        f"the floor for B=2 is {iterations} cycles"
+    )
+    yield f"{listings.reversal_floor(8)} is the floor of eight two-port banks"
+    yield f"For 9 bits the floor of eight two-port banks is {listings.reversal_floor(9)}"
     yield f"They grow {3202 / 1165:.2f} times for one bit more"
     hold((q - 1) % n == 0 and (q - 1) % (2 * n) != 0, "the roots of unity modulo 3329")
     yield "A cyclic transform exists, ψ_512 does not"
