@@ -21,6 +21,7 @@ macro_rules! invariants {
 
 invariants! {
     bfv: "../../bfv/tests/invariants/mod.rs";
+    hls: "../../hls/tests/invariants/mod.rs";
     nvme: "../../nvme/tests/invariants/mod.rs";
     paillier: "../../paillier/tests/invariants/mod.rs";
     program: "../../program/tests/invariants/mod.rs";
@@ -64,6 +65,10 @@ targets! {
     blockspace_commands: |data| {
         static RUNTIME: LazyLock<Arc<tokio::runtime::Runtime>> = LazyLock::new(support::runtime);
         model::run(&model::commands(data), &RUNTIME);
+    };
+    /// C sources through the compiler to SystemVerilog.
+    hls_compile: |data| {
+        hls::hls_compile(data);
     };
     /// Metadata blocks, filled up with zeros.
     meta_decode: |data| {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::diagnostic::{Problem, Result};
-use crate::ir::{Access, Kernel, Memory, Node, Op, Role};
+use crate::ir::{Access, Full, Graph, Kernel, Memory, Node, Op, Role};
 use crate::pragma::{Division, Ports};
 
 /// How a memory is built.
@@ -21,8 +21,10 @@ impl Layout {
     /// The layout of a memory.
     #[must_use]
     pub fn of(memory: &Memory) -> Self {
+        // A table has a copy for each access, so that it needs no banks.
+        let is_table = matches!(memory.role, Role::Table(_));
         let dimension = |(&length, division): (&usize, &Option<Division>)| {
-            let division = division.unwrap_or(Division::Block(1));
+            let division = division.filter(|_| !is_table).unwrap_or(Division::Block(1));
             let banks = match division {
                 Division::Complete => length,
                 Division::Block(banks) | Division::Cyclic(banks) => (banks as usize).min(length),
@@ -47,27 +49,16 @@ impl Layout {
         })
     }
 
-    /// Nodes of the bank and the row of an access.
-    pub(crate) fn nodes(&self, kernel: &mut Kernel, access: usize) -> Result<(Node, Node)> {
-        let Access { indices, place, .. } = kernel.accesses[access].clone();
-        let graph = &mut kernel.graph;
-        let mut add = |op: Op| {
-            graph.add(op).map_err(|full| {
-                let (what, way_out) = full.what();
-                Problem::new(place, what, way_out)
-            })
-        };
+    /// Nodes of the bank and the row of an element with these indices.
+    pub(crate) fn nodes(&self, graph: &mut Graph, indices: &[Node]) -> Result<(Node, Node), Full> {
+        let mut add = |op: Op| graph.add(op);
         let zero = add(Op::Const(0))?;
         let (mut bank, mut row) = (zero, zero);
-        for (&(division, depth, banks), &index) in self.dimensions.iter().zip(&indices) {
+        for (&(division, depth, banks), &index) in self.dimensions.iter().zip(indices) {
             let (within_bank, within_row) = match division {
                 Division::Complete => (index, zero),
-                Division::Block(_) => {
-                    (add(Op::Div(index, depth as i128))?, add(Op::Rem(index, depth as i128))?)
-                }
-                Division::Cyclic(_) => {
-                    (add(Op::Rem(index, banks as i128))?, add(Op::Div(index, banks as i128))?)
-                }
+                Division::Block(_) => (add(Op::Div(index, depth as i128))?, add(Op::Rem(index, depth as i128))?),
+                Division::Cyclic(_) => (add(Op::Rem(index, banks as i128))?, add(Op::Div(index, banks as i128))?),
             };
             let mut joined = |high: Node, low: Node, factor: usize| {
                 let factor = add(Op::Const(factor as i128))?;
@@ -107,8 +98,11 @@ impl Visits {
                 {
                     return None;
                 }
-                let indices: Option<Vec<i64>> =
-                    access.indices.iter().map(|&index| kernel.graph.value_in(index, iteration).map(|v| v as i64)).collect();
+                let indices: Option<Vec<i64>> = access
+                    .indices
+                    .iter()
+                    .map(|&index| kernel.graph.value_in(index, iteration).map(|v| v as i64))
+                    .collect();
                 Some(match indices {
                     Some(indices) => Visit {
                         element: Some(memory.element(indices.iter().copied())),
@@ -218,7 +212,8 @@ pub fn distances(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<D
         if matches!(memories[memory].role, Role::Table(_)) {
             continue;
         }
-        let accesses: Vec<usize> = (0..kernel.accesses.len()).filter(|&n| kernel.accesses[n].memory == memory).collect();
+        let accesses: Vec<usize> =
+            (0..kernel.accesses.len()).filter(|&n| kernel.accesses[n].memory == memory).collect();
         if !accesses.iter().any(|&n| kernel.accesses[n].written.is_some()) {
             continue;
         }
@@ -231,16 +226,19 @@ pub fn distances(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<D
             }
         };
         // Where an index is not known, every element may be meant.
-        let known = accesses.iter().all(|&n| (0..kernel.iterations()).all(|i| visits.get(n, i).is_none_or(|v| v.element.is_some())));
+        let known = accesses
+            .iter()
+            .all(|&n| (0..kernel.iterations()).all(|i| visits.get(n, i).is_none_or(|v| v.element.is_some())));
         if !known {
             for (position, &second) in accesses.iter().enumerate() {
                 for (other, &first) in accesses.iter().enumerate() {
-                    let why = match (kernel.accesses[first].written.is_some(), kernel.accesses[second].written.is_some()) {
-                        (true, false) => Dependence::ReadAfterWrite,
-                        (false, true) => Dependence::WriteAfterRead,
-                        (true, true) => Dependence::WriteAfterWrite,
-                        (false, false) => continue,
-                    };
+                    let why =
+                        match (kernel.accesses[first].written.is_some(), kernel.accesses[second].written.is_some()) {
+                            (true, false) => Dependence::ReadAfterWrite,
+                            (false, true) => Dependence::WriteAfterRead,
+                            (true, true) => Dependence::WriteAfterWrite,
+                            (false, false) => continue,
+                        };
                     let apart = usize::from(other >= position);
                     if kernel.iterations() > apart {
                         note((first, 0), (second, apart), why);

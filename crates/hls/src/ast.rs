@@ -6,7 +6,7 @@ use crate::pragma::Pragma;
 /// An integer type of C. Variables have unsigned ones; `int` is the type of constants and of what C promotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Type {
-    /// Its bits: 8, 16, 32, 64 or 128.
+    /// Its bits: 1 for `bool`, 8, 16, 32, 64 or 128.
     pub bits: u32,
     /// Whether it has values below zero.
     pub signed: bool,
@@ -48,6 +48,7 @@ impl Type {
 impl std::fmt::Display for Type {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.bits, self.signed) {
+            (1, false) => f.write_str("bool"),
             (32, true) => f.write_str("int"),
             (128, false) => f.write_str("unsigned __int128"),
             (bits, false) => write!(f, "uint{bits}_t"),
@@ -95,6 +96,20 @@ pub enum BinaryOp {
     LogicalAnd,
     /// `||`
     LogicalOr,
+}
+
+impl BinaryOp {
+    /// Whether it compares two numbers.
+    #[must_use]
+    pub fn is_comparison(self) -> bool {
+        matches!(self, Self::Lt | Self::Le | Self::Gt | Self::Ge | Self::Eq | Self::Ne)
+    }
+
+    /// Whether its result is 0 or 1, an `int`.
+    #[must_use]
+    pub fn is_condition(self) -> bool {
+        self.is_comparison() || matches!(self, Self::LogicalAnd | Self::LogicalOr)
+    }
 }
 
 /// An operator of one operand.

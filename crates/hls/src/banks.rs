@@ -86,7 +86,11 @@ mod tests {
                     let touched = |i: u32| (0..window).fold(0, |x, bit| x | (i >> bit & 1) << ((first + bit) % bits));
                     let mut banks: Vec<u32> = (0..1 << window).map(|i| bank(touched(i))).collect();
                     banks.sort_unstable();
-                    assert_eq!(banks, (0..1 << window).collect::<Vec<_>>(), "{bits} bits, window {window} from {first}");
+                    assert_eq!(
+                        banks,
+                        (0..1 << window).collect::<Vec<_>>(),
+                        "{bits} bits, window {window} from {first}"
+                    );
                 }
             }
         }

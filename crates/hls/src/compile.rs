@@ -2,7 +2,7 @@
 
 use crate::analysis::{self, Distance, Layout, Visits};
 use crate::diagnostic::{Diagnostic, Problem, Result};
-use crate::ir::{Kernel, Program};
+use crate::ir::{Kernel, Node, Program, Widths};
 use crate::schedule::{Address, Schedule, Target, schedule};
 use crate::{Source, lower, parse};
 
@@ -19,6 +19,18 @@ pub struct Scheduled {
     pub schedule: Schedule,
     /// The registers inside of each node's operation.
     pub registers: Vec<u32>,
+    /// The bits of each node that are needed.
+    pub widths: Widths,
+    /// Whether anything needs an access.
+    pub(crate) used: Vec<bool>,
+}
+
+impl Scheduled {
+    /// Whether anything needs an access.
+    #[must_use]
+    pub fn is_used(&self, access: usize) -> bool {
+        self.used[access]
+    }
 }
 
 /// A function with the schedules of its kernels.
@@ -43,22 +55,26 @@ impl Source {
 
 fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<Design> {
     let program = lower::lower(unit, function)?;
+    let layouts: Vec<Layout> = program.memories.iter().map(Layout::of).collect();
     let scheduled = |kernel: &Kernel| -> Result<Scheduled> {
-        let mut kernel = lower::division::expand(kernel)?;
-        let layouts: Vec<Layout> = program.memories.iter().map(Layout::of).collect();
-        let mut addresses = Vec::new();
-        for access in 0..kernel.accesses.len() {
-            let layout = &layouts[kernel.accesses[access].memory];
-            let (bank, row) = layout.nodes(&mut kernel, access)?;
-            addresses.push(Address { bank, row });
-        }
+        let (kernel, addresses) = lower::constants::expand(kernel, &layouts, target.constant_digits)?;
+        let roots = kernel.accesses.iter().flat_map(|access| access.written.into_iter().chain(access.condition));
+        let places = addresses.iter().flat_map(|address| [address.bank, address.row]);
+        let widths = Widths::of(&kernel.graph, roots.chain(places).collect::<Vec<Node>>());
         let visits = Visits::of(&kernel, &program.memories);
         let distances = analysis::distances(&kernel, &program.memories, &visits);
         analysis::check_independence(&kernel, &program.memories, &distances)?;
-        let schedule = schedule(&kernel, &addresses, &program.memories, &visits, &distances, target)
+        let schedule = schedule(&kernel, &addresses, &program.memories, &visits, &distances, &widths, target)
             .map_err(|problem| explained(problem, &kernel, &program, &visits))?;
-        let registers = kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, node).1).collect();
-        Ok(Scheduled { kernel, addresses, distances, schedule, registers })
+        let registers =
+            kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, &widths, node).1).collect();
+        let mut used: Vec<bool> = kernel.accesses.iter().map(|access| access.written.is_some()).collect();
+        for (node, data) in kernel.graph.nodes() {
+            if let crate::ir::Op::Read(access) = data.op {
+                used[access] = widths.get(&kernel.graph, node).0 > 0;
+            }
+        }
+        Ok(Scheduled { used, kernel, addresses, distances, schedule, registers, widths })
     };
     let kernels = program.kernels.iter().map(scheduled).collect::<Result<_>>()?;
     Ok(Design { program, kernels })

@@ -64,8 +64,18 @@ impl Problem {
 
     pub(crate) fn of(self, source: &Source) -> Diagnostic {
         let file = source.file(self.place.file).to_owned();
-        Diagnostic { file, place: self.place, what: self.what, way_out: self.way_out }
+        Diagnostic { file, place: self.place, what: printable(&self.what), way_out: printable(&self.way_out) }
     }
+}
+
+/// Characters of a message.
+const MAX_MESSAGE: usize = 400;
+
+/// A text with parts of a source, which may be long, or made to change the terminal.
+fn printable(text: &str) -> String {
+    let shown = text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });
+    let end = if text.chars().nth(MAX_MESSAGE).is_some() { "…" } else { "" };
+    shown.take(MAX_MESSAGE).collect::<String>() + end
 }
 
 pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;

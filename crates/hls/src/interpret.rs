@@ -7,9 +7,14 @@ use std::collections::HashMap;
 
 use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, For, Function, Initial, Stmt, StmtKind, Type, UnaryOp, Unit};
 use crate::diagnostic::{Place, Problem, Result};
+use crate::typing::{Names, type_of};
 
-/// Statements and operations of one interpretation.
-const MAX_STEPS: u64 = 1 << 26;
+/// Statements and operations of a call.
+const MAX_STEPS: u64 = 1 << 28;
+/// Statements and operations of all constants of a source.
+const MAX_STEPS_OF_CONSTANTS: u64 = 1 << 23;
+/// Statements and expressions inside of one another, those of called functions included.
+pub(crate) const MAX_NESTING: usize = 512;
 /// Functions that call one another.
 const MAX_CALLS: usize = 64;
 /// Elements of all arrays.
@@ -17,7 +22,7 @@ const MAX_ELEMENTS: usize = 1 << 22;
 
 /// An array with its elements; those that nothing was written to are `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Array {
+pub(crate) struct Array {
     /// The type of an element.
     pub of: Type,
     /// The lengths of its dimensions.
@@ -45,19 +50,28 @@ type Scope = HashMap<String, Slot>;
 
 /// An interpretation of a source.
 #[derive(Debug)]
-pub struct Interpreter<'u> {
+pub(crate) struct Interpreter<'u> {
     unit: &'u Unit,
     constants: Scope,
     arrays: Vec<Array>,
     elements: usize,
-    steps: u64,
+    /// Statements and operations that remain, and how many there were to begin with.
+    steps: (u64, u64),
     calls: usize,
+    nesting: usize,
 }
 
 impl<'u> Interpreter<'u> {
     pub(crate) fn new(unit: &'u Unit) -> Result<Self> {
-        let mut this =
-            Self { unit, constants: Scope::new(), arrays: Vec::new(), elements: 0, steps: 0, calls: 0 };
+        let mut this = Self {
+            unit,
+            constants: Scope::new(),
+            arrays: Vec::new(),
+            elements: 0,
+            steps: (MAX_STEPS_OF_CONSTANTS, MAX_STEPS_OF_CONSTANTS),
+            calls: 0,
+            nesting: 0,
+        };
         for constant in &unit.constants {
             let mut scopes = vec![];
             let slot = this.declared(constant, &mut scopes)?;
@@ -72,9 +86,20 @@ impl<'u> Interpreter<'u> {
         found.ok_or_else(|| Problem::new(place, format!("no function `{name}`"), "define it in this file"))
     }
 
+    /// The type of a function's result.
+    pub(crate) fn result(&self, name: &str, place: Place) -> Result<Type> {
+        let result = self.function(name, place)?.result;
+        result.ok_or_else(|| Problem::new(place, format!("`{name}` returns no value"), "return one"))
+    }
+
     /// Calls a function with these arguments, and returns its result and the arrays as it leaves them.
-    pub(crate) fn call_with(&mut self, name: &str, arguments: &[Argument]) -> Result<(Option<i128>, Vec<Vec<Option<i128>>>)> {
-        let function = self.function(name, Place::default())?;
+    pub(crate) fn call_with(
+        &mut self,
+        name: &str,
+        arguments: &[Argument],
+    ) -> Result<(Option<i128>, Vec<Vec<Option<i128>>>)> {
+        let function = self.function(name, Place::BEGIN)?;
+        self.steps = (MAX_STEPS, MAX_STEPS);
         let wrong = |what: String| Problem::new(function.place, what, "give an argument for each parameter");
         if arguments.len() != function.parameters.len() {
             return Err(wrong(format!("{} arguments for {} parameters", arguments.len(), function.parameters.len())));
@@ -85,7 +110,9 @@ impl<'u> Interpreter<'u> {
             let slot = self.array_or_value(parameter, &mut Vec::new())?;
             let fits = |value: &i128| (parameter.of.range().0..=parameter.of.range().1).contains(value);
             match (slot, argument) {
-                (Slot::Value(of, _), Argument::Value(value)) if fits(value) => slots.push(Slot::Value(of, Some(*value))),
+                (Slot::Value(of, _), Argument::Value(value)) if fits(value) => {
+                    slots.push(Slot::Value(of, Some(*value)))
+                }
                 (Slot::Array(array), Argument::Elements(elements))
                     if elements.len() == self.arrays[array].elements.len() && elements.iter().all(fits) =>
                 {
@@ -123,7 +150,11 @@ impl<'u> Interpreter<'u> {
     }
 
     /// The elements of a declaration's array, from its initial value.
-    pub(crate) fn initial(&mut self, declaration: &Declaration, known: &HashMap<String, (i128, Type)>) -> Result<Array> {
+    pub(crate) fn initial(
+        &mut self,
+        declaration: &Declaration,
+        known: &HashMap<String, (i128, Type)>,
+    ) -> Result<Array> {
         let scope = known.iter().map(|(name, (value, of))| (name.clone(), Slot::Value(*of, Some(*value)))).collect();
         match self.declared(declaration, &mut vec![scope])? {
             Slot::Array(array) => Ok(self.arrays[array].clone()),
@@ -134,7 +165,12 @@ impl<'u> Interpreter<'u> {
     }
 
     /// Calls a function that fills tables, whose elements are taken and given back.
-    pub(crate) fn fill(&mut self, function: &'u Function, arguments: Vec<Argumented>, place: Place) -> Result<Vec<Array>> {
+    pub(crate) fn fill(
+        &mut self,
+        function: &'u Function,
+        arguments: Vec<Argumented>,
+        place: Place,
+    ) -> Result<Vec<Array>> {
         let mut slots = Vec::new();
         let mut arrays = Vec::new();
         for argument in arguments {
@@ -162,12 +198,16 @@ impl<'u> Interpreter<'u> {
     }
 
     fn step(&mut self, place: Place) -> Result<()> {
-        self.steps += 1;
-        if self.steps > MAX_STEPS {
-            let what = format!("more than {MAX_STEPS} steps of constants");
-            return Err(Problem::new(place, what, "use fewer iterations"));
+        match self.steps.0.checked_sub(1) {
+            Some(left) => {
+                self.steps.0 = left;
+                Ok(())
+            }
+            None => {
+                let what = format!("more than {} steps of an interpretation", self.steps.1);
+                Err(Problem::new(place, what, "use fewer iterations"))
+            }
         }
-        Ok(())
     }
 
     fn array_or_value(&mut self, declaration: &Declaration, scopes: &mut Vec<Scope>) -> Result<Slot> {
@@ -185,7 +225,11 @@ impl<'u> Interpreter<'u> {
             };
             elements = elements.saturating_mul(length);
             if elements > MAX_ELEMENTS {
-                return Err(Problem::new(declaration.place, what, format!("use arrays of at most {MAX_ELEMENTS} elements")));
+                return Err(Problem::new(
+                    declaration.place,
+                    what,
+                    format!("use arrays of at most {MAX_ELEMENTS} elements"),
+                ));
             }
             lengths.push(length);
         }
@@ -239,9 +283,11 @@ impl<'u> Interpreter<'u> {
                 elements.extend(std::iter::repeat_n(0, missing));
                 Ok(())
             }
-            (Initial::Value(value), _) => {
-                Err(Problem::new(value.place, "a value for an array", "use braces around the elements of each dimension"))
-            }
+            (Initial::Value(value), _) => Err(Problem::new(
+                value.place,
+                "a value for an array",
+                "use braces around the elements of each dimension",
+            )),
             (Initial::Elements(_, place), []) => Err(Problem::new(*place, "braces around a value", "remove them")),
         }
     }
@@ -253,9 +299,9 @@ impl<'u> Interpreter<'u> {
         }
         self.calls += 1;
         let scope = function.parameters.iter().map(|parameter| parameter.name.clone()).zip(slots).collect();
-        let result = self.statements(&function.body, &mut vec![scope])?;
+        let result = self.statements(&function.body, &mut vec![scope]);
         self.calls -= 1;
-        match (function.result, result) {
+        match (function.result, result?) {
             (Some(of), Some(Some(value))) => {
                 fitting(value, of, place)?;
                 Ok(Some(value))
@@ -281,6 +327,22 @@ impl<'u> Interpreter<'u> {
 
     fn statement(&mut self, statement: &'u Stmt, scopes: &mut Vec<Scope>) -> Result<Option<Option<i128>>> {
         self.step(statement.place)?;
+        self.nested(statement.place, |this| this.statement_inside(statement, scopes))
+    }
+
+    /// Runs something one level deeper. An error ends the interpretation, except that of an expression that need not be a
+    /// constant, so the level is left on every way.
+    fn nested<T>(&mut self, place: Place, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.nesting == MAX_NESTING {
+            return Err(too_deep(place));
+        }
+        self.nesting += 1;
+        let result = run(self);
+        self.nesting -= 1;
+        result
+    }
+
+    fn statement_inside(&mut self, statement: &'u Stmt, scopes: &mut Vec<Scope>) -> Result<Option<Option<i128>>> {
         match &statement.kind {
             StmtKind::Declare(declarations) => {
                 for declaration in declarations {
@@ -313,7 +375,11 @@ impl<'u> Interpreter<'u> {
             StmtKind::Call(name, arguments) => drop(self.called(name, arguments, statement.place, scopes)?),
             StmtKind::Assert(condition) => {
                 if self.value(condition, scopes)?.0 == 0 {
-                    return Err(Problem::new(statement.place, "an assertion does not hold", "mend the source or its input"));
+                    return Err(Problem::new(
+                        statement.place,
+                        "an assertion does not hold",
+                        "mend the source or its input",
+                    ));
                 }
             }
             StmtKind::Return(value) => {
@@ -348,10 +414,18 @@ impl<'u> Interpreter<'u> {
 
     fn slot(&self, name: &str, scopes: &[Scope], place: Place) -> Result<Slot> {
         let found = scopes.iter().rev().find_map(|scope| scope.get(name)).or_else(|| self.constants.get(name));
-        found.copied().ok_or_else(|| Problem::new(place, format!("`{name}` is not declared"), "declare it, or define it as a macro"))
+        found.copied().ok_or_else(|| {
+            Problem::new(place, format!("`{name}` is not declared"), "declare it, or define it as a macro")
+        })
     }
 
-    fn element(&mut self, name: &str, indices: &[Expr], place: Place, scopes: &mut Vec<Scope>) -> Result<(usize, usize)> {
+    fn element(
+        &mut self,
+        name: &str,
+        indices: &[Expr],
+        place: Place,
+        scopes: &mut Vec<Scope>,
+    ) -> Result<(usize, usize)> {
         let Slot::Array(array) = self.slot(name, scopes, place)? else {
             return Err(Problem::new(place, format!("`{name}` is no array"), "use it without an index"));
         };
@@ -397,10 +471,20 @@ impl<'u> Interpreter<'u> {
         Ok(())
     }
 
-    fn called(&mut self, name: &str, arguments: &[Expr], place: Place, scopes: &mut Vec<Scope>) -> Result<Option<(i128, Type)>> {
+    fn called(
+        &mut self,
+        name: &str,
+        arguments: &[Expr],
+        place: Place,
+        scopes: &mut Vec<Scope>,
+    ) -> Result<Option<(i128, Type)>> {
         let function = self.function(name, place)?;
         if function.parameters.len() != arguments.len() {
-            let what = format!("{} arguments of `{name}`, which has {} parameters", arguments.len(), function.parameters.len());
+            let what = format!(
+                "{} arguments of `{name}`, which has {} parameters",
+                arguments.len(),
+                function.parameters.len()
+            );
             return Err(Problem::new(place, what, "give one argument for each parameter"));
         }
         let mut slots = Vec::new();
@@ -411,13 +495,21 @@ impl<'u> Interpreter<'u> {
                 Slot::Value(parameter.of, Some(value))
             } else {
                 let ExprKind::Name(array) = &argument.kind else {
-                    return Err(Problem::new(argument.place, "no array", format!("give an array for `{}`", parameter.name)));
+                    return Err(Problem::new(
+                        argument.place,
+                        "no array",
+                        format!("give an array for `{}`", parameter.name),
+                    ));
                 };
                 match self.slot(array, scopes, argument.place)? {
                     slot @ Slot::Array(_) => slot,
                     Slot::Value(..) => {
                         let what = format!("`{array}` is no array");
-                        return Err(Problem::new(argument.place, what, format!("give an array for `{}`", parameter.name)));
+                        return Err(Problem::new(
+                            argument.place,
+                            what,
+                            format!("give an array for `{}`", parameter.name),
+                        ));
                     }
                 }
             });
@@ -427,8 +519,12 @@ impl<'u> Interpreter<'u> {
     }
 
     fn value(&mut self, expression: &Expr, scopes: &mut Vec<Scope>) -> Result<(i128, Type)> {
+        self.step(expression.place)?;
+        self.nested(expression.place, |this| this.value_inside(expression, scopes))
+    }
+
+    fn value_inside(&mut self, expression: &Expr, scopes: &mut Vec<Scope>) -> Result<(i128, Type)> {
         let place = expression.place;
-        self.step(place)?;
         match &expression.kind {
             ExprKind::Number(value, of) => Ok((i128::try_from(*value).unwrap_or(i128::MAX), *of)),
             ExprKind::Name(name) => match self.slot(name, scopes, place)? {
@@ -443,7 +539,11 @@ impl<'u> Interpreter<'u> {
                 let array = &self.arrays[array];
                 match array.elements[element] {
                     Some(value) => Ok((value, array.of)),
-                    None => Err(Problem::new(place, format!("an element of `{name}` has no value yet"), "assign to it before")),
+                    None => Err(Problem::new(
+                        place,
+                        format!("an element of `{name}` has no value yet"),
+                        "assign to it before",
+                    )),
                 }
             }
             ExprKind::Unary(op, inner) => {
@@ -461,19 +561,45 @@ impl<'u> Interpreter<'u> {
                 binary(*op, left, right, place)
             }
             ExprKind::Select(condition, yes, no) => {
-                let chosen = if self.value(condition, scopes)?.0 != 0 { yes } else { no };
-                self.value(chosen, scopes)
+                let (chosen, other) = if self.value(condition, scopes)?.0 != 0 { (yes, no) } else { (no, yes) };
+                let (value, of) = self.value(chosen, scopes)?;
+                let of = of.common(type_of(other, &mut Scoped { interpreter: self, scopes })?);
+                if !of.signed {
+                    not_negative(value, place)?;
+                }
+                Ok((value, of))
             }
             ExprKind::Cast(of, inner) => {
                 let (value, _) = self.value(inner, scopes)?;
                 not_negative(value, place)?;
-                Ok((value & of.range().1, *of))
+                // Any other number than 0 is true.
+                Ok((if of.bits == 1 { i128::from(value != 0) } else { value & of.range().1 }, *of))
             }
             ExprKind::Call(name, arguments) => {
                 let result = self.called(name, arguments, place, scopes)?;
                 result.ok_or_else(|| Problem::new(place, format!("`{name}` returns no value"), "return one"))
             }
         }
+    }
+}
+
+/// The names in sight of an interpretation.
+struct Scoped<'a, 'u> {
+    interpreter: &'a mut Interpreter<'u>,
+    scopes: &'a [Scope],
+}
+
+impl Names for Scoped<'_, '_> {
+    fn variable(&mut self, name: &str, place: Place) -> Result<Type> {
+        self.interpreter.step(place)?;
+        Ok(match self.interpreter.slot(name, self.scopes, place)? {
+            Slot::Value(of, _) => of,
+            Slot::Array(array) => self.interpreter.arrays[array].of,
+        })
+    }
+
+    fn result(&mut self, function: &str, place: Place) -> Result<Type> {
+        self.interpreter.result(function, place)
     }
 }
 
@@ -491,6 +617,13 @@ pub(crate) fn fitting(value: i128, of: Type, place: Place) -> Result<()> {
         return Err(Problem::new(place, format!("{value} is beyond {of}"), "use a wider type, or a mask"));
     }
     Ok(())
+}
+
+/// Statements and expressions that are nested too deep for the stack.
+pub(crate) fn too_deep(place: Place) -> Problem {
+    let what =
+        format!("statements and expressions nested more than {MAX_NESTING} deep, those of called functions included");
+    Problem::new(place, what, "use variables for parts of it")
 }
 
 pub(crate) fn not_negative(value: i128, place: Place) -> Result<()> {
@@ -512,7 +645,12 @@ fn unary(op: UnaryOp, (value, of): (i128, Type)) -> (i128, Type) {
 }
 
 /// The value and the type of an operation.
-pub(crate) fn binary(op: BinaryOp, (a, of_a): (i128, Type), (b, of_b): (i128, Type), place: Place) -> Result<(i128, Type)> {
+pub(crate) fn binary(
+    op: BinaryOp,
+    (a, of_a): (i128, Type),
+    (b, of_b): (i128, Type),
+    place: Place,
+) -> Result<(i128, Type)> {
     let of = of_a.common(of_b);
     let beyond = || Problem::new(place, format!("a result beyond {of}"), "convert an operand to a wider type before");
     let zero = || Problem::new(place, "a division by zero", "divide by a constant above zero");
@@ -522,12 +660,18 @@ pub(crate) fn binary(op: BinaryOp, (a, of_a): (i128, Type), (b, of_b): (i128, Ty
         let amount = u32::try_from(b).ok().filter(|amount| *amount < most.min(127));
         amount.ok_or_else(|| Problem::new(place, format!("a shift by {b} of {most} bits"), "shift by less"))
     };
+    // C would compare a great number instead.
+    if op.is_comparison() && !of.signed {
+        not_negative(a, place)?;
+        not_negative(b, place)?;
+    }
     let (value, of) = match op {
         BinaryOp::Add => (a.checked_add(b).ok_or_else(beyond)?, of),
         BinaryOp::Sub => (a.checked_sub(b).ok_or_else(beyond)?, of),
         BinaryOp::Mul => (a.checked_mul(b).ok_or_else(beyond)?, of),
         BinaryOp::Div | BinaryOp::Rem => {
             not_negative(a, place)?;
+            not_negative(b, place)?;
             let result = if op == BinaryOp::Div { a.checked_div(b) } else { a.checked_rem(b) };
             (result.ok_or_else(zero)?, of)
         }

@@ -12,12 +12,15 @@ mod lower;
 mod parse;
 pub mod pragma;
 pub mod schedule;
+mod typing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use compile::{Design, Scheduled};
 pub use diagnostic::{Diagnostic, Place};
+pub use emit::bench::{OnBench, Run, bench};
+pub use emit::{Memories, Options};
 pub use interpret::Argument;
 pub use parse::parse;
 

@@ -134,9 +134,8 @@ impl<'a> Settings<'a> {
         let among = |text: &str| choices.iter().find(|choice| choice.eq_ignore_ascii_case(text)).copied();
         let word = self.words.iter().position(|word| among(word).is_some()).map(|at| self.words.remove(at));
         match given.or(word) {
-            Some(text) => among(text).ok_or_else(|| {
-                self.problem(format!("{key}={text}"), format!("use one of {}", choices.join(", ")))
-            }),
+            Some(text) => among(text)
+                .ok_or_else(|| self.problem(format!("{key}={text}"), format!("use one of {}", choices.join(", ")))),
             None => Err(self.problem(format!("no {key}"), format!("add {key}=<one of {}>", choices.join(", ")))),
         }
     }
@@ -162,7 +161,11 @@ impl Pragma {
         let (first, name, rest) =
             (words.next().unwrap_or_default(), words.next().unwrap_or_default(), words.next().unwrap_or_default());
         if !first.eq_ignore_ascii_case("HLS") {
-            return Err(Problem::new(place, format!("pragma `{first}` is not known"), "use `#pragma HLS …`, or remove it"));
+            return Err(Problem::new(
+                place,
+                format!("pragma `{first}` is not known"),
+                "use `#pragma HLS …`, or remove it",
+            ));
         }
         let mut given = Settings::read(name, rest, place);
         let pragma = match name.to_ascii_lowercase().as_str() {
@@ -172,13 +175,12 @@ impl Pragma {
                 let factor = given.number("factor", MAX_BANKS)?;
                 let dimension = match given.take("dim") {
                     None => 1,
-                    Some(text) => text
-                        .parse()
-                        .ok()
-                        .filter(|dimension| *dimension <= 8)
-                        .ok_or_else(|| given.problem(format!("dim={text}"), "use 0 for all dimensions, or one from 1 to 8"))?,
+                    Some(text) => text.parse().ok().filter(|dimension| *dimension <= 8).ok_or_else(|| {
+                        given.problem(format!("dim={text}"), "use 0 for all dimensions, or one from 1 to 8")
+                    })?,
                 };
-                let banks = || factor.ok_or_else(|| given.problem(format!("{kind} without a factor"), "add factor=<banks>"));
+                let banks =
+                    || factor.ok_or_else(|| given.problem(format!("{kind} without a factor"), "add factor=<banks>"));
                 let division = match kind {
                     "block" => Division::Block(banks()?),
                     "cyclic" => Division::Cyclic(banks()?),
@@ -232,8 +234,7 @@ mod tests {
 
     #[test]
     fn forms_of_old_and_new_releases_are_the_same() {
-        let complete =
-            Pragma::Partition { variable: "a".to_owned(), division: Division::Complete, dimension: 1 };
+        let complete = Pragma::Partition { variable: "a".to_owned(), division: Division::Complete, dimension: 1 };
         for text in [
             "HLS array_partition variable=a complete",
             "HLS ARRAY_PARTITION variable=a type=complete dim=1",

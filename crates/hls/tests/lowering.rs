@@ -1,7 +1,7 @@
 //! Lowered programs against the reference, which interprets the source.
 
 use ciphermill_hls::ir::{Role, State};
-use ciphermill_hls::{Argument, Source};
+use ciphermill_hls::{Argument, Memories, Options, Source};
 
 const NTT: &str = r"
 #include <assert.h>
@@ -94,7 +94,8 @@ fn banks_and_distances_of_a_transform_are_those_of_its_order() {
     assert_eq!((Layout::of(a).banks, Layout::of(a).depth), (4, 64));
     assert_eq!(conflicts(kernel, &program.memories, &visits), []);
     let found = distances(kernel, &program.memories, &visits);
-    let least = |why, ends| found.iter().filter(|one| one.why == why && one.ends == ends).map(|one| one.iterations).min();
+    let least =
+        |why, ends| found.iter().filter(|one| one.why == why && one.ends == ends).map(|one| one.iterations).min();
     // A stage reads n/(4B) iterations after the write at the least, always in the stage before.
     assert_eq!((least(Dependence::ReadAfterWrite, 1), least(Dependence::ReadAfterWrite, 0)), (Some(32), None));
     // An iteration writes to where it has read.
@@ -124,9 +125,9 @@ fn a_transform_becomes_a_module() {
     use ciphermill_hls::schedule::Target;
     let source = Source::new("ntt_gs.c", NTT);
     let design = source.compile(&[], "ntt_gs", &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));
-    let text = design.to_systemverilog();
+    let text = design.to_systemverilog(&Options { name: "ntt_gs", source: "ntt_gs.c", memories: Memories::Inside });
     if let Ok(path) = std::env::var("HLS_OUT") {
         std::fs::write(path, &text).unwrap();
     }
-    assert!(text.starts_with("// Generated"));
+    assert!(text.starts_with("// Compiled from ntt_gs.c"));
 }

@@ -9,9 +9,13 @@ use ciphermill_hls::{Argument, Source};
 /// A source of hw/hls with its headers.
 fn source(name: &str) -> Source {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hw/hls");
-    let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    ["ntt.h", "banks.h"].into_iter().fold(Source::new(name, text(name)), |source, header| {
-        source.with_header(header, text(header))
+    let text =
+        |path: &Path| std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let source = Source::new(name, text(&folder.join(name)));
+    let files = std::fs::read_dir(&folder).expect("the sources").map(|entry| entry.expect("a file").path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "h")).fold(source, |source, path| {
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
+        source.with_header(name, text(&path))
     })
 }
 
@@ -29,7 +33,13 @@ fn random(seed: &mut u64) -> u64 {
 #[test]
 fn transforms_have_the_values_of_the_reference() {
     let mut seed = 7;
-    for (file, function) in [("ntt_gs.c", "ntt_gs"), ("ntt_gs.c", "intt_gs"), ("ntt_ct.c", "ntt_ct"), ("ntt_ct.c", "intt_ct"), ("product.c", "product")] {
+    for (file, function) in [
+        ("ntt_gs.c", "ntt_gs"),
+        ("ntt_gs.c", "intt_gs"),
+        ("ntt_ct.c", "ntt_ct"),
+        ("ntt_ct.c", "intt_ct"),
+        ("product.c", "product"),
+    ] {
         for (n, q, b) in [(64, 3329, 1), (256, 3329, 2), (256, 8380417, 4), (1024, 1073479681, 2)] {
             let (source, defines) = (source(file), defines(n, q, b));
             let start = std::time::Instant::now();
@@ -44,19 +54,47 @@ fn transforms_have_the_values_of_the_reference() {
                     arguments.push(Argument::Elements(given));
                 }
             }
-            let (_, expected) = source.interpret(&defines, function, &arguments).unwrap_or_else(|error| panic!("{error}"));
+            let (_, expected) =
+                source.interpret(&defines, function, &arguments).unwrap_or_else(|error| panic!("{error}"));
             program.evaluate(&mut state).unwrap();
-            let parameters = program.memories.iter().zip(&state.memories).filter(|(one, _)| one.role == Role::Parameter);
+            let parameters =
+                program.memories.iter().zip(&state.memories).filter(|(one, _)| one.role == Role::Parameter);
             for ((_, found), expected) in parameters.zip(&expected) {
                 assert_eq!(found, expected, "{function} {n} {q} {b}");
             }
             let start = std::time::Instant::now();
-            let design = source.compile(&defines, function, &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));
+            let design =
+                source.compile(&defines, function, &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));
             println!("{function} {n} {q} {b}: lowered in {lowered:?}, compiled in {:?}", start.elapsed());
             for one in &design.kernels {
                 let s = &one.schedule;
-                println!("  {}: II {} gap {} depth {} cycles {}", one.kernel.name, s.interval, s.gap, s.depth, s.cycles(&one.kernel));
+                println!(
+                    "  {}: II {} gap {} depth {} cycles {}",
+                    one.kernel.name,
+                    s.interval,
+                    s.gap,
+                    s.depth,
+                    s.cycles(&one.kernel)
+                );
             }
         }
+    }
+}
+
+#[test]
+fn large_transforms_are_compiled_within_seconds() {
+    for (n, q, b) in [(4096, 1073479681, 1), (4096, 1073479681, 16), (1024, 12289, 16)] {
+        let (source, defines) = (source("ntt_gs.c"), defines(n, q, b));
+        let start = std::time::Instant::now();
+        let design = source.compile(&defines, "ntt_gs", &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));
+        let s = &design.kernels[0].schedule;
+        println!(
+            "{n} {q} {b}: {:?}: II {} gap {} depth {} cycles {}",
+            start.elapsed(),
+            s.interval,
+            s.gap,
+            s.depth,
+            s.cycles(&design.kernels[0].kernel)
+        );
     }
 }

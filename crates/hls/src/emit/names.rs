@@ -1,6 +1,6 @@
 //! Names of signals.
 
-use crate::ir::{Kernel, Node, Op};
+use crate::ir::{Kernel, Node, NodeData, Op};
 
 /// The names of a kernel's nodes.
 pub(super) struct Names {
@@ -9,9 +9,11 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new(number: usize, kernel: &Kernel) -> Self {
-        let name = |(node, data): (Node, &crate::ir::NodeData)| match data.op {
-            Op::Loop(level) => format!("k{number}_{}_q", kernel.loops[level].name.to_lowercase()),
-            _ => format!("k{number}_n{}", node.index()),
+        let name = |(node, data): (Node, &NodeData)| match (data.op, kernel.graph.name_of(node)) {
+            (Op::Loop(level), _) => format!("k{number}_l{level}_{}_q", kernel.loops[level].name.to_lowercase()),
+            // The variable of the source whose value it is.
+            (_, Some(variable)) => format!("k{number}_{}_n{}", variable.to_lowercase(), node.index()),
+            (_, None) => format!("k{number}_n{}", node.index()),
         };
         Self { names: kernel.graph.nodes().map(name).collect() }
     }

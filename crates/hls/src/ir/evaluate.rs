@@ -93,9 +93,7 @@ impl Kernel {
                             iteration,
                         });
                     };
-                    if let Some((node, data)) =
-                        self.graph.nodes().find(|(_, data)| data.op == Op::Read(number))
-                    {
+                    if let Some((node, data)) = self.graph.nodes().find(|(_, data)| data.op == Op::Read(number)) {
                         let (least, most) = data.range;
                         if value < least || value > most {
                             return Err(EvaluationError::Range { kernel: self.name.clone(), value, least, most });
@@ -108,12 +106,7 @@ impl Kernel {
         Ok(())
     }
 
-    fn value(
-        &self,
-        node: Node,
-        iteration: usize,
-        values: &mut [Option<i128>],
-    ) -> Result<i128, EvaluationError> {
+    fn value(&self, node: Node, iteration: usize, values: &mut [Option<i128>]) -> Result<i128, EvaluationError> {
         if let Some(value) = self.graph.value_in(node, iteration).or(values[node.index()]) {
             return Ok(value);
         }
@@ -131,8 +124,10 @@ impl Kernel {
                     let value = self.value(operand, iteration, values)?;
                     values[operand.index()] = Some(value);
                 }
-                op.value(|operand| self.graph.value_in(operand, iteration).or(values[operand.index()]).unwrap_or_default())
-                    .unwrap_or_default()
+                op.value(|operand| {
+                    self.graph.value_in(operand, iteration).or(values[operand.index()]).unwrap_or_default()
+                })
+                .unwrap_or_default()
             }
         };
         values[node.index()] = Some(value);

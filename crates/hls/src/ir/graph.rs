@@ -148,6 +148,7 @@ impl NodeData {
 pub struct Graph {
     nodes: Vec<NodeData>,
     known: HashMap<Op, Node>,
+    names: HashMap<Node, String>,
     iterations: usize,
     held: usize,
 }
@@ -231,6 +232,21 @@ impl Graph {
         }
     }
 
+    /// The variable of the source whose value a node is, if there is one.
+    #[must_use]
+    pub fn name_of(&self, node: Node) -> Option<&str> {
+        self.names.get(&node).map(String::as_str)
+    }
+
+    /// Notes the variable whose value a node is; the first one stays.
+    pub(crate) fn name(&mut self, node: Node, name: Option<&str>) {
+        if let Some(name) = name
+            && !matches!(self.get(node).op, Op::Const(_) | Op::Loop(_))
+        {
+            self.names.entry(node).or_insert_with(|| name.to_owned());
+        }
+    }
+
     /// Makes the range of a node narrower, as the source asserts it.
     pub(crate) fn narrow(&mut self, node: Node, range: (i128, i128)) {
         let data = &mut self.nodes[node.index()];
@@ -252,9 +268,17 @@ impl Graph {
         self.place(Op::Loop(level), range, Some(values))
     }
 
-    /// What an access reads.
-    pub(crate) fn read(&mut self, access: usize, range: (i128, i128)) -> Result<Node, Full> {
-        self.place(Op::Read(access), range, None)
+    /// What an access reads, and what that is in each iteration, if it is known.
+    pub(crate) fn read(
+        &mut self,
+        access: usize,
+        range: (i128, i128),
+        values: Option<Box<[i64]>>,
+    ) -> Result<Node, Full> {
+        if self.held + values.as_ref().map_or(0, |values| values.len()) > MAX_VALUES {
+            return Err(Full::Values);
+        }
+        self.place(Op::Read(access), range, values)
     }
 
     /// A node for an operation, or a simpler one of the same value.
@@ -315,12 +339,30 @@ impl Graph {
             if key(a) <= key(b) { (a, b) } else { (b, a) }
         };
         match op {
-            Op::Add(a, b) => { let (a, b) = pair(a, b); Op::Add(a, b) }
-            Op::Mul(a, b) => { let (a, b) = pair(a, b); Op::Mul(a, b) }
-            Op::And(a, b) => { let (a, b) = pair(a, b); Op::And(a, b) }
-            Op::Or(a, b) => { let (a, b) = pair(a, b); Op::Or(a, b) }
-            Op::Xor(a, b) => { let (a, b) = pair(a, b); Op::Xor(a, b) }
-            Op::Eq(a, b) => { let (a, b) = pair(a, b); Op::Eq(a, b) }
+            Op::Add(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::Add(a, b)
+            }
+            Op::Mul(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::Mul(a, b)
+            }
+            Op::And(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::And(a, b)
+            }
+            Op::Or(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::Or(a, b)
+            }
+            Op::Xor(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::Xor(a, b)
+            }
+            Op::Eq(a, b) => {
+                let (a, b) = pair(a, b);
+                Op::Eq(a, b)
+            }
             other => other,
         }
     }
@@ -340,15 +382,14 @@ impl Graph {
             _ => None,
         };
         Ok(match (op, second) {
-            (
-                Op::Add(a, _) | Op::Sub(a, _) | Op::Or(a, _) | Op::Xor(a, _) | Op::Shl(a, _) | Op::Shr(a, _),
-                Some(0),
-            )
+            (Op::Add(a, _) | Op::Sub(a, _) | Op::Or(a, _) | Op::Xor(a, _) | Op::Shl(a, _) | Op::Shr(a, _), Some(0))
             | (Op::Mul(a, _), Some(1)) => Some(a),
             (Op::And(_, b) | Op::Mul(_, b), Some(0)) => Some(b),
             // All bits of a that can be set.
             (Op::And(a, _), Some(mask))
-                if self.range(a).0 >= 0 && mask >= 0 && (mask & ((1 << bits(self.range(a))) - 1)).count_ones() == bits(self.range(a)) =>
+                if self.range(a).0 >= 0
+                    && mask >= 0
+                    && (mask & ((1 << bits(self.range(a))) - 1)).count_ones() == bits(self.range(a)) =>
             {
                 Some(a)
             }
@@ -426,7 +467,8 @@ impl Graph {
             },
             Op::Shl(a, b) => {
                 let (least, most) = of(b);
-                let power = |shift: i128| u32::try_from(shift).ok().filter(|shift| *shift < 127).map(|shift| 1i128 << shift);
+                let power =
+                    |shift: i128| u32::try_from(shift).ok().filter(|shift| *shift < 127).map(|shift| 1i128 << shift);
                 let (p0, p1) = (power(least)?, power(most)?);
                 let (a0, a1) = of(a);
                 let (least, most) =

@@ -6,13 +6,15 @@
 
 mod evaluate;
 mod graph;
+mod widths;
 
 pub use evaluate::{EvaluationError, State};
 pub(crate) use graph::Full;
 pub use graph::{Graph, Node, NodeData, Op};
+pub use widths::Widths;
 
 use crate::diagnostic::Place;
-use crate::pragma::{Division, Ports};
+use crate::pragma::{Division, Mode, Ports};
 
 /// A function as memories and kernels, which run one after another.
 #[derive(Clone, Debug)]
@@ -53,6 +55,8 @@ pub struct Memory {
     pub divisions: Vec<Option<Division>>,
     /// The ports of a bank.
     pub ports: Ports,
+    /// How it is connected, if it is a parameter whose source says so.
+    pub mode: Option<Mode>,
     /// Where its contents come from.
     pub role: Role,
 }

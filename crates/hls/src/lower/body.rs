@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::facts::{self, Facts};
+use super::facts::{self, Fact, Facts};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::ir::{Access, Graph, Loop, Node, Op};
 
@@ -14,7 +14,9 @@ pub(super) struct Body {
     pub(super) accesses: Vec<Access>,
     variables: Vec<Node>,
     /// What must hold for the present statement to count, and what follows from each of these.
-    conditions: Vec<(Node, Vec<(Node, (i128, i128))>)>,
+    conditions: Vec<(Node, Vec<Fact>)>,
+    /// What assertions outside of conditions say, unless it is in the graph.
+    asserted: Vec<Fact>,
     /// Values of elements that were read or written in this iteration.
     elements: HashMap<usize, Vec<(Vec<Node>, Node)>>,
     /// Variables that outlive an iteration, with their present values.
@@ -36,6 +38,7 @@ impl Body {
             accesses: Vec::new(),
             variables: Vec::new(),
             conditions: Vec::new(),
+            asserted: Vec::new(),
             elements: HashMap::new(),
             registers: BTreeMap::new(),
         };
@@ -111,13 +114,20 @@ impl Body {
         let facts = facts::of(&self.graph, condition, true);
         match self.conditions.last_mut() {
             Some((_, known)) => known.extend(facts),
-            None => facts.into_iter().for_each(|(node, range)| self.graph.narrow(node, range)),
+            None => {
+                for fact in facts {
+                    match fact {
+                        Fact::Range(node, range) => self.graph.narrow(node, range),
+                        Fact::NotBelow(..) => self.asserted.push(fact),
+                    }
+                }
+            }
         }
     }
 
     /// The range of a node where the present statement counts.
     pub(super) fn range(&self, node: Node) -> (i128, i128) {
-        let known = self.conditions.iter().flat_map(|(_, facts)| facts.iter().copied());
+        let known = self.conditions.iter().flat_map(|(_, facts)| facts).chain(&self.asserted).copied();
         Facts::new(known).range(&self.graph, node)
     }
 
@@ -132,7 +142,8 @@ impl Body {
 
     /// `condition ? yes : no`, whose range follows from the condition.
     pub(super) fn select(&mut self, condition: Node, yes: Node, no: Node, place: Place) -> Result<Node> {
-        let range = |holds: bool, node: Node| Facts::new(facts::of(&self.graph, condition, holds)).range(&self.graph, node);
+        let range =
+            |holds: bool, node: Node| Facts::new(facts::of(&self.graph, condition, holds)).range(&self.graph, node);
         let (a, b) = (range(true, yes), range(false, no));
         let node = self.add(Op::Select(condition, yes, no), place)?;
         if matches!(self.graph.get(node).op, Op::Select(..)) {
@@ -142,7 +153,25 @@ impl Body {
     }
 
     /// Reads an element.
-    pub(super) fn read(&mut self, memory: usize, indices: Vec<Node>, range: (i128, i128), place: Place) -> Result<Node> {
+    pub(super) fn read(
+        &mut self,
+        memory: usize,
+        indices: Vec<Node>,
+        range: (i128, i128),
+        place: Place,
+    ) -> Result<Node> {
+        self.read_known(memory, indices, range, None, place)
+    }
+
+    /// Reads an element, which is known in each iteration if there are `values`.
+    pub(super) fn read_known(
+        &mut self,
+        memory: usize,
+        indices: Vec<Node>,
+        range: (i128, i128),
+        values: Option<Box<[i64]>>,
+        place: Place,
+    ) -> Result<Node> {
         if let Some((_, value)) =
             self.elements.get(&memory).and_then(|known| known.iter().find(|(given, _)| *given == indices))
         {
@@ -150,7 +179,7 @@ impl Body {
         }
         let condition = self.condition(0, place)?;
         let access = self.accesses.len();
-        let value = self.graph.read(access, range).map_err(|full| refused(place, full))?;
+        let value = self.graph.read(access, range, values).map_err(|full| refused(place, full))?;
         self.accesses.push(Access { memory, indices: indices.clone(), written: None, condition, place });
         // Under a condition it is read in some iterations only.
         if condition.is_none() {
@@ -178,7 +207,7 @@ impl Body {
             return Ok(register.value);
         }
         let access = self.accesses.len();
-        let value = self.graph.read(access, range).map_err(|full| refused(place, full))?;
+        let value = self.graph.read(access, range, None).map_err(|full| refused(place, full))?;
         self.accesses.push(Access { memory, indices: Vec::new(), written: None, condition: None, place });
         self.registers.insert(memory, Register { value, written: None });
         Ok(value)

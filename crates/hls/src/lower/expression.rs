@@ -1,10 +1,12 @@
 //! Expressions and statements of a kernel.
 
-use super::{Binding, Lowering, MAX_TEMPORARIES, Scope, parts};
+use super::{Binding, Lowering, MAX_STEPS, MAX_TEMPORARIES, Scope, assigns, parts};
 use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, Initial, Stmt, StmtKind, Type, UnaryOp};
 use crate::diagnostic::{Place, Problem, Result};
-use crate::ir::{Node, Op, Role};
+use crate::interpret::{MAX_NESTING, too_deep};
+use crate::ir::{Memory, Node, Op, Role};
 use crate::pragma::Pragma;
+use crate::typing::{Names, type_of};
 
 use super::body::Body;
 
@@ -26,13 +28,20 @@ impl<'u> Lowering<'u> {
         self.work(place)?.number(value, place)
     }
 
-    /// Refuses a value that may be beyond its type.
-    fn fitting(&mut self, node: Node, of: Type, place: Place) -> Result<()> {
-        let (least, most) = self.work(place)?.range(node);
+    /// Refuses a value that may be below zero, which C would turn into a great number.
+    fn not_negative(&mut self, node: Node, place: Place) -> Result<()> {
+        let least = self.work(place)?.range(node).0;
         if least < 0 {
             let way_out = "subtract from a number that is never less, or under a condition that says so";
             return Err(Problem::new(place, format!("a value that may be {least}, below zero"), way_out));
         }
+        Ok(())
+    }
+
+    /// Refuses a value that may be beyond its type.
+    fn fitting(&mut self, node: Node, of: Type, place: Place) -> Result<()> {
+        self.not_negative(node, place)?;
+        let most = self.work(place)?.range(node).1;
         if most > of.range().1 {
             let way_out = "use a wider type, a mask, or assert its range";
             return Err(Problem::new(place, format!("a value that may be {most}, beyond {of}"), way_out));
@@ -41,6 +50,26 @@ impl<'u> Lowering<'u> {
     }
 
     pub(super) fn expression(&mut self, expression: &Expr) -> Result<Typed> {
+        self.nested(expression.place, |this| this.expression_inside(expression))
+    }
+
+    /// Lowers something one level deeper.
+    fn nested<T>(&mut self, place: Place, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.nesting == MAX_NESTING {
+            return Err(too_deep(place));
+        }
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            let what = format!("more than {MAX_STEPS} statements and expressions after unrolling");
+            return Err(Problem::new(place, what, "unroll less"));
+        }
+        self.nesting += 1;
+        let result = run(self);
+        self.nesting -= 1;
+        result
+    }
+
+    fn expression_inside(&mut self, expression: &Expr) -> Result<Typed> {
         let place = expression.place;
         match &expression.kind {
             ExprKind::Number(value, of) => {
@@ -81,6 +110,11 @@ impl<'u> Lowering<'u> {
                 let left = self.expression(left)?.0;
                 let left = self.work(place)?.truth(left, place)?;
                 // The right side counts only if the left one has not decided.
+                if let Some(decided) = self.work(place)?.graph.constant(left)
+                    && (decided != 0) == (*op == BinaryOp::LogicalOr)
+                {
+                    return Ok((left, Type::INT));
+                }
                 let open = if *op == BinaryOp::LogicalAnd { left } else { self.work(place)?.not(left, place)? };
                 self.work(place)?.enter(open);
                 let right = self.expression(right);
@@ -96,6 +130,16 @@ impl<'u> Lowering<'u> {
             ExprKind::Select(condition, yes, no) => {
                 let condition = self.expression(condition)?.0;
                 let condition = self.work(place)?.truth(condition, place)?;
+                // What never counts need not be right.
+                if let Some(decided) = self.work(place)?.graph.constant(condition) {
+                    let (chosen, other) = if decided != 0 { (yes, no) } else { (no, yes) };
+                    let (node, of) = self.expression(chosen)?;
+                    let of = of.common(type_of(other, self)?);
+                    if !of.signed {
+                        self.not_negative(node, place)?;
+                    }
+                    return Ok((node, of));
+                }
                 let opposite = self.work(place)?.not(condition, place)?;
                 self.work(place)?.enter(condition);
                 let yes = self.expression(yes);
@@ -104,17 +148,21 @@ impl<'u> Lowering<'u> {
                 let no = self.expression(no);
                 self.work(place)?.leave();
                 let ((yes, of_yes), (no, of_no)) = (yes?, no?);
-                Ok((self.work(place)?.select(condition, yes, no, place)?, of_yes.common(of_no)))
+                let of = of_yes.common(of_no);
+                let chosen = self.work(place)?.select(condition, yes, no, place)?;
+                if !of.signed {
+                    self.not_negative(chosen, place)?;
+                }
+                Ok((chosen, of))
             }
             ExprKind::Cast(of, inner) => {
                 let (node, _) = self.expression(inner)?;
-                let (least, most) = self.work(place)?.range(node);
-                if least < 0 {
-                    let way_out = "subtract from a number that is never less, or under a condition that says so";
-                    return Err(Problem::new(place, format!("a value that may be {least}, below zero"), way_out));
-                }
-                if most <= of.range().1 {
+                self.not_negative(node, place)?;
+                if self.work(place)?.range(node).1 <= of.range().1 {
                     return Ok((node, *of));
+                }
+                if of.bits == 1 {
+                    return Ok((self.work(place)?.truth(node, place)?, *of));
                 }
                 let mask = self.number(of.range().1, place)?;
                 Ok((self.add(Op::And(node, mask), place)?, *of))
@@ -128,6 +176,10 @@ impl<'u> Lowering<'u> {
 
     fn binary(&mut self, op: BinaryOp, (a, of_a): Typed, (b, of_b): Typed, place: Place) -> Result<Typed> {
         let of = of_a.common(of_b);
+        if op.is_comparison() && !of.signed {
+            self.not_negative(a, place)?;
+            self.not_negative(b, place)?;
+        }
         let condition = |this: &mut Self, op: Op, negated: bool| {
             let node = this.add(op, place)?;
             let node = if negated { this.work(place)?.not(node, place)? } else { node };
@@ -138,15 +190,19 @@ impl<'u> Lowering<'u> {
             BinaryOp::Sub => (Op::Sub(a, b), of),
             BinaryOp::Mul => (Op::Mul(a, b), of),
             BinaryOp::Div | BinaryOp::Rem => {
-                self.fitting(a, Type::unsigned(128), place)?;
+                self.not_negative(a, place)?;
                 let divisor = self.work(place)?.graph.constant(b).filter(|divisor| *divisor > 0);
                 let Some(divisor) = divisor else {
-                    return Err(Problem::new(place, "a division by what is no constant above zero", "divide by a constant"));
+                    return Err(Problem::new(
+                        place,
+                        "a division by a variable or by zero",
+                        "divide by a constant above zero",
+                    ));
                 };
                 (if op == BinaryOp::Div { Op::Div(a, divisor) } else { Op::Rem(a, divisor) }, of)
             }
             BinaryOp::Shl | BinaryOp::Shr => {
-                self.fitting(a, Type::unsigned(128), place)?;
+                self.not_negative(a, place)?;
                 let bits = of_a.promoted().bits;
                 let (least, most) = self.work(place)?.range(b);
                 if least < 0 || most >= i128::from(bits.min(127)) {
@@ -198,7 +254,10 @@ impl<'u> Lowering<'u> {
                 // Exactly, in the iterations that count.
                 let inside = |value: &i128| (0..length as i128).contains(value);
                 body.iterations().find_map(|iteration| {
-                    body.graph.value_in(node, iteration).filter(|value| !inside(value)).map(|value| (value, Some(iteration)))
+                    body.graph
+                        .value_in(node, iteration)
+                        .filter(|value| !inside(value))
+                        .map(|value| (value, Some(iteration)))
                 })
             } else if least < 0 {
                 Some((least, None))
@@ -232,7 +291,11 @@ impl<'u> Lowering<'u> {
                 let at = self.temporary(name, &lengths, indices, place)?;
                 match values[at] {
                     Some(node) => Ok((node, of)),
-                    None => Err(Problem::new(place, format!("an element of `{name}` has no value yet"), "assign to it before")),
+                    None => Err(Problem::new(
+                        place,
+                        format!("an element of `{name}` has no value yet"),
+                        "assign to it before",
+                    )),
                 }
             }
             Binding::Memory(memory, of) => {
@@ -240,12 +303,14 @@ impl<'u> Lowering<'u> {
                 let nodes = self.indices(name, &lengths, indices, place)?;
                 let found = &self.memories[memory];
                 if let Role::Table(elements) = &found.role {
-                    let graph = &self.work_ref(place)?.graph;
-                    let constants: Option<Vec<i64>> =
-                        nodes.iter().map(|&node| graph.constant(node).and_then(|value| value.try_into().ok())).collect();
-                    if let Some(constants) = constants {
-                        let value = elements[found.element(constants)];
-                        return Ok((self.number(value, place)?, of));
+                    let body = self.work_ref(place)?;
+                    if let Some(values) = known_elements(found, elements, &nodes, body) {
+                        let (least, most) = values.iter().fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+                        if least == most {
+                            return Ok((self.number(least.into(), place)?, of));
+                        }
+                        let range = (least.into(), most.into());
+                        return Ok((self.work(place)?.read_known(memory, nodes, range, Some(values), place)?, of));
                     }
                 }
                 let range = found.range;
@@ -266,7 +331,11 @@ impl<'u> Lowering<'u> {
         for (node, length) in nodes.into_iter().zip(lengths) {
             let Some(index) = self.work(place)?.graph.constant(node) else {
                 let what = format!("an index of `{name}`, an array inside of a loop, is no constant");
-                return Err(Problem::new(place, what, "declare the array outside of the loop, or unroll the loop of the index"));
+                return Err(Problem::new(
+                    place,
+                    what,
+                    "declare the array outside of the loop, or unroll the loop of the index",
+                ));
             };
             at = at * length + index as usize;
         }
@@ -283,8 +352,12 @@ impl<'u> Lowering<'u> {
     }
 
     pub(super) fn statement(&mut self, statement: &'u Stmt) -> Result<()> {
+        self.count(statement.place)?;
+        self.nested(statement.place, |this| this.statement_inside(statement))
+    }
+
+    fn statement_inside(&mut self, statement: &'u Stmt) -> Result<()> {
         let place = statement.place;
-        self.count(place)?;
         match &statement.kind {
             StmtKind::Declare(declarations) => declarations.iter().try_for_each(|one| self.declaration(one)),
             StmtKind::Assign(target, op, value) => {
@@ -315,10 +388,15 @@ impl<'u> Lowering<'u> {
             StmtKind::For(one) => {
                 let (pragmas, statements) = parts(&one.body);
                 if let Some((_, at)) = pragmas.iter().find(|(pragma, _)| **pragma != Pragma::Unroll) {
-                    return Err(Problem::new(*at, "a pragma of a loop that is unrolled", "remove it; loops inside of a pipeline are unrolled"));
+                    return Err(Problem::new(
+                        *at,
+                        "a pragma of a loop that is unrolled",
+                        "remove it; loops inside of a pipeline are unrolled",
+                    ));
                 }
                 let trips = self.trips(one, place)?;
                 for iteration in 0..trips.trips {
+                    self.count(place)?;
                     let value = i128::from(trips.first) + i128::from(trips.step) * iteration as i128;
                     self.scopes.push(Scope::from([(one.variable.clone(), Binding::Constant(value, one.of))]));
                     let done = self.block(statements);
@@ -376,6 +454,9 @@ impl<'u> Lowering<'u> {
                     return Err(Problem::new(*place, "braces around a value", "remove them"));
                 }
             };
+            if let Some(node) = node {
+                self.work(place)?.graph.name(node, Some(&declaration.name));
+            }
             self.declare(&declaration.name, Binding::Value(declaration.of, node, depth));
             return Ok(());
         }
@@ -417,12 +498,15 @@ impl<'u> Lowering<'u> {
             (Binding::Value(of, before, depth), None) => {
                 self.fitting(node, of, place)?;
                 let value = self.merged(node, before, depth, place)?;
+                self.work(place)?.graph.name(value, Some(name));
                 self.replace(name, Binding::Value(of, Some(value), depth));
             }
             (Binding::Values(of, lengths, mut values, depth), Some(indices)) => {
                 self.fitting(node, of, place)?;
                 let at = self.temporary(name, &lengths, indices, place)?;
-                values[at] = Some(self.merged(node, values[at], depth, place)?);
+                let value = self.merged(node, values[at], depth, place)?;
+                self.work(place)?.graph.name(value, Some(&format!("{name}_{at}")));
+                values[at] = Some(value);
                 self.replace(name, Binding::Values(of, lengths, values, depth));
             }
             (Binding::Memory(memory, of), None) if self.memories[memory].lengths.is_empty() => {
@@ -431,7 +515,11 @@ impl<'u> Lowering<'u> {
             (Binding::Memory(memory, of), Some(indices)) => {
                 if self.is_fixed(memory) {
                     let what = format!("`{name}` is a table");
-                    return Err(Problem::new(place, what, "remove `static` or `const`, or fill it by a function of constants alone"));
+                    return Err(Problem::new(
+                        place,
+                        what,
+                        "remove `static` or `const`, or fill it by a function of constants alone",
+                    ));
                 }
                 self.fitting(node, of, place)?;
                 let lengths = self.memories[memory].lengths.clone();
@@ -441,7 +529,13 @@ impl<'u> Lowering<'u> {
             (Binding::Constant(..), None) => {
                 return Err(Problem::new(place, format!("`{name}` is a constant"), "assign to a variable"));
             }
-            _ => return Err(Problem::new(place, format!("`{name}` and its index do not fit"), "use indices with arrays only")),
+            _ => {
+                return Err(Problem::new(
+                    place,
+                    format!("`{name}` and its index do not fit"),
+                    "use indices with arrays only",
+                ));
+            }
         }
         Ok(())
     }
@@ -487,8 +581,8 @@ impl<'u> Lowering<'u> {
                 let (node, _) = self.expression(argument)?;
                 self.fitting(node, parameter.of, argument.place)?;
                 match self.work(place)?.graph.constant(node) {
-                    Some(value) => Binding::Constant(value, parameter.of),
-                    None => Binding::Value(parameter.of, Some(node), depth),
+                    Some(value) if !assigns(&function.body, &parameter.name) => Binding::Constant(value, parameter.of),
+                    _ => Binding::Value(parameter.of, Some(node), depth),
                 }
             } else {
                 match self.array_argument(parameter, argument)? {
@@ -509,7 +603,9 @@ impl<'u> Lowering<'u> {
         self.scopes = outer;
         match (function.result, result?) {
             (Some(of), Some(node)) => Ok(Some((node, of))),
-            (Some(_), None) => Err(Problem::new(place, format!("`{name}` returns no value"), "return one on every way")),
+            (Some(_), None) => {
+                Err(Problem::new(place, format!("`{name}` returns no value"), "return one on every way"))
+            }
             (None, _) => Ok(None),
         }
     }
@@ -575,6 +671,32 @@ impl<'u> Lowering<'u> {
         }
         self.block(std::slice::from_ref(statement))?;
         self.tail(rest, of)
+    }
+}
+
+/// The element of a table in each iteration, if its indices depend on loop variables alone. In iterations in which the
+/// access does not count it is any.
+fn known_elements(table: &Memory, elements: &[i128], indices: &[Node], body: &Body) -> Option<Box<[i64]>> {
+    let count: usize = body.loops.iter().map(|one| one.trips).product();
+    let of = |iteration: usize| {
+        let mut at = Vec::with_capacity(indices.len());
+        for (&index, &length) in indices.iter().zip(&table.lengths) {
+            at.push((body.graph.value_in(index, iteration)? as i64).clamp(0, length as i64 - 1));
+        }
+        i64::try_from(elements[table.element(at)]).ok()
+    };
+    (0..count).map(of).collect()
+}
+
+impl Names for Lowering<'_> {
+    fn variable(&mut self, name: &str, place: Place) -> Result<Type> {
+        Ok(match self.find(name, place)? {
+            Binding::Constant(_, of) | Binding::Value(of, ..) | Binding::Values(of, ..) | Binding::Memory(_, of) => *of,
+        })
+    }
+
+    fn result(&mut self, function: &str, place: Place) -> Result<Type> {
+        self.interpreter.result(function, place)
     }
 }
 

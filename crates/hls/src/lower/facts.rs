@@ -1,11 +1,20 @@
 //! What follows from a condition for the ranges of nodes.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Graph, Node, Op};
 
 type Range = (i128, i128);
+
+/// What is known if a condition holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fact {
+    /// The range of a node.
+    Range(Node, Range),
+    /// The first node is not below the second one.
+    NotBelow(Node, Node),
+}
 
 /// Operations through which a fact is followed to what depends on it.
 const DEPTH: usize = 12;
@@ -13,22 +22,33 @@ const DEPTH: usize = 12;
 /// Ranges of nodes that follow from conditions.
 pub(super) struct Facts {
     known: HashMap<Node, Range>,
+    not_below: HashSet<(Node, Node)>,
     found: RefCell<HashMap<Node, Range>>,
 }
 
 impl Facts {
-    pub(super) fn new(facts: impl IntoIterator<Item = (Node, Range)>) -> Self {
+    pub(super) fn new(facts: impl IntoIterator<Item = Fact>) -> Self {
         let mut known: HashMap<Node, Range> = HashMap::new();
-        for (node, range) in facts {
-            let entry = known.entry(node).or_insert(range);
-            *entry = intersection(*entry, range);
+        let mut not_below = HashSet::new();
+        for fact in facts {
+            match fact {
+                Fact::Range(node, range) => {
+                    let entry = known.entry(node).or_insert(range);
+                    *entry = intersection(*entry, range);
+                }
+                Fact::NotBelow(a, b) => drop(not_below.insert((a, b))),
+            }
         }
-        Self { known, found: RefCell::default() }
+        Self { known, not_below, found: RefCell::default() }
     }
 
     /// The range of a node if the conditions hold.
     pub(super) fn range(&self, graph: &Graph, node: Node) -> Range {
-        if self.known.is_empty() { graph.range(node) } else { self.within(graph, node, DEPTH) }
+        if self.known.is_empty() && self.not_below.is_empty() {
+            graph.range(node)
+        } else {
+            self.within(graph, node, DEPTH)
+        }
     }
 
     fn within(&self, graph: &Graph, node: Node, depth: usize) -> Range {
@@ -45,6 +65,11 @@ impl Facts {
         {
             range = intersection(range, derived);
         }
+        if let Op::Sub(a, b) = data.op
+            && self.not_below.contains(&(a, b))
+        {
+            range = intersection(range, (0, i128::MAX));
+        }
         self.found.borrow_mut().insert(node, range);
         range
     }
@@ -57,13 +82,13 @@ fn intersection(a: Range, b: Range) -> Range {
 }
 
 /// What follows if a condition holds, or does not.
-pub(super) fn of(graph: &Graph, condition: Node, holds: bool) -> Vec<(Node, Range)> {
+pub(super) fn of(graph: &Graph, condition: Node, holds: bool) -> Vec<Fact> {
     let mut facts = Vec::new();
     collect(graph, condition, holds, &mut facts, DEPTH);
     facts
 }
 
-fn collect(graph: &Graph, condition: Node, holds: bool, facts: &mut Vec<(Node, Range)>, depth: usize) {
+fn collect(graph: &Graph, condition: Node, holds: bool, facts: &mut Vec<Fact>, depth: usize) {
     if depth == 0 {
         return;
     }
@@ -71,28 +96,30 @@ fn collect(graph: &Graph, condition: Node, holds: bool, facts: &mut Vec<(Node, R
     let (least, most) = (i128::MIN, i128::MAX);
     match (graph.get(condition).op, holds) {
         (Op::Lt(a, b), true) => {
-            facts.push((a, (least, range(b).1.saturating_sub(1))));
-            facts.push((b, (range(a).0.saturating_add(1), most)));
+            facts.push(Fact::NotBelow(b, a));
+            facts.push(Fact::Range(a, (least, range(b).1.saturating_sub(1))));
+            facts.push(Fact::Range(b, (range(a).0.saturating_add(1), most)));
         }
         (Op::Lt(a, b), false) => {
-            facts.push((a, (range(b).0, most)));
-            facts.push((b, (least, range(a).1)));
+            facts.push(Fact::NotBelow(a, b));
+            facts.push(Fact::Range(a, (range(b).0, most)));
+            facts.push(Fact::Range(b, (least, range(a).1)));
         }
         (Op::Eq(a, b), _) if graph.constant(b) == Some(0) && graph.is_condition(a) => {
             collect(graph, a, !holds, facts, depth - 1);
-            facts.push((a, (i128::from(!holds), i128::from(!holds))));
+            facts.push(Fact::Range(a, (i128::from(!holds), i128::from(!holds))));
         }
         (Op::Eq(a, b), true) => {
-            facts.push((a, range(b)));
-            facts.push((b, range(a)));
+            facts.push(Fact::Range(a, range(b)));
+            facts.push(Fact::Range(b, range(a)));
         }
         (Op::Eq(a, b), false) => {
             // Another number than the one at the end of the range.
             if let Some(value) = graph.constant(b) {
                 if range(a).0 == value {
-                    facts.push((a, (value + 1, most)));
+                    facts.push(Fact::Range(a, (value + 1, most)));
                 } else if range(a).1 == value {
-                    facts.push((a, (least, value - 1)));
+                    facts.push(Fact::Range(a, (least, value - 1)));
                 }
             }
         }

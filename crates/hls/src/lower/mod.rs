@@ -1,13 +1,13 @@
 //! From syntax to memories and kernels: functions are inlined, loops unrolled, branches turned into selections.
 
 mod body;
-pub(crate) mod division;
+pub(crate) mod constants;
 mod expression;
 mod facts;
 
 use std::collections::HashMap;
 
-use crate::ast::{Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Type, Unit};
+use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Type, Unit};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::interpret::{Argumented, Array, Interpreter};
 use crate::ir::{Kernel, Loop, Memory, Node, Program, Role};
@@ -18,8 +18,16 @@ use body::Body;
 const MAX_ITERATIONS: usize = 1 << 22;
 /// Statements that unrolling and inlining give.
 const MAX_STATEMENTS: usize = 1 << 18;
+/// Statements and expressions that unrolling and inlining give.
+const MAX_STEPS: usize = 1 << 22;
 /// Functions inside of one another.
 const MAX_CALLS: usize = 64;
+/// Loops inside of one another.
+const MAX_LOOPS: usize = 8;
+/// Accesses of a kernel in all of its iterations.
+const MAX_VISITS: usize = 1 << 23;
+/// Pairs of accesses of a kernel in all of its iterations, each of which may meet in a bank.
+const MAX_PAIRS: usize = 1 << 30;
 /// Elements of an array of a kernel's own.
 const MAX_TEMPORARIES: usize = 1 << 12;
 
@@ -80,7 +88,6 @@ enum Binding {
 type Scope = HashMap<String, Binding>;
 
 struct Lowering<'u> {
-    unit: &'u Unit,
     interpreter: Interpreter<'u>,
     /// The ranges of memories that an earlier pass found.
     ranges: &'u [(i128, i128)],
@@ -93,6 +100,10 @@ struct Lowering<'u> {
     calls: Vec<&'u Function>,
     statements: usize,
     iterations: usize,
+    /// Statements and expressions around the present one.
+    nesting: usize,
+    /// Statements and expressions so far.
+    steps: usize,
     /// The kernel that is being made.
     body: Option<Body>,
 }
@@ -102,7 +113,6 @@ impl<'u> Lowering<'u> {
         let interpreter = Interpreter::new(unit)?;
         let function = interpreter.function(name, Place::BEGIN)?;
         let mut this = Self {
-            unit,
             interpreter,
             ranges,
             memories: Vec::new(),
@@ -112,6 +122,8 @@ impl<'u> Lowering<'u> {
             calls: vec![function],
             statements: 0,
             iterations: 0,
+            nesting: 0,
+            steps: 0,
             body: None,
         };
         let mut scope = Scope::new();
@@ -120,7 +132,8 @@ impl<'u> Lowering<'u> {
                 Binding::Constant(value, of)
             } else {
                 let table = this.interpreter.table(&constant.name).cloned();
-                let table = table.ok_or_else(|| Problem::new(constant.place, "a constant without a value", "give it one"))?;
+                let table =
+                    table.ok_or_else(|| Problem::new(constant.place, "a constant without a value", "give it one"))?;
                 this.table(constant, table)
             };
             scope.insert(constant.name.clone(), binding);
@@ -141,6 +154,7 @@ impl<'u> Lowering<'u> {
                 lengths: Vec::new(),
                 divisions: Vec::new(),
                 ports: Default::default(),
+                mode: None,
                 role: Role::Result,
             });
         }
@@ -157,7 +171,9 @@ impl<'u> Lowering<'u> {
 
     fn find(&self, name: &str, place: Place) -> Result<&Binding> {
         let found = self.scopes.iter().rev().find_map(|scope| scope.get(name));
-        found.ok_or_else(|| Problem::new(place, format!("`{name}` is not declared"), "declare it, or define it as a macro"))
+        found.ok_or_else(|| {
+            Problem::new(place, format!("`{name}` is not declared"), "declare it, or define it as a macro")
+        })
     }
 
     /// The constants that are in sight.
@@ -179,12 +195,42 @@ impl<'u> Lowering<'u> {
         self.interpreter.constant(expression, &known).ok()
     }
 
-    fn lengths(&mut self, declaration: &Declaration) -> Result<Vec<usize>> {
+    /// The value of an expression that must be a constant.
+    fn demanded(&mut self, expression: &Expr, what: impl Fn() -> String, way_out: &str) -> Result<i128> {
+        if self.varies(expression) {
+            return Err(Problem::new(expression.place, format!("{} is no constant", what()), way_out));
+        }
         let known = self.constants();
+        self.interpreter.constant(expression, &known)
+    }
+
+    /// Whether there is a variable in an expression.
+    fn varies(&self, expression: &Expr) -> bool {
+        let named = |name: &str| {
+            let found = self.scopes.iter().rev().find_map(|scope| scope.get(name));
+            found.is_some_and(|binding| match binding {
+                Binding::Constant(..) => false,
+                Binding::Memory(number, _) => !matches!(self.memories[*number].role, Role::Table(_)),
+                Binding::Value(..) | Binding::Values(..) => true,
+            })
+        };
+        match &expression.kind {
+            ExprKind::Number(..) => false,
+            ExprKind::Name(name) => named(name),
+            ExprKind::Element(name, indices) => named(name) || indices.iter().any(|index| self.varies(index)),
+            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => self.varies(inner),
+            ExprKind::Binary(_, left, right) => self.varies(left) || self.varies(right),
+            ExprKind::Select(condition, yes, no) => [condition, yes, no].into_iter().any(|one| self.varies(one)),
+            ExprKind::Call(_, arguments) => arguments.iter().any(|argument| self.varies(argument)),
+        }
+    }
+
+    fn lengths(&mut self, declaration: &Declaration) -> Result<Vec<usize>> {
         let mut lengths = Vec::new();
         let most = 1usize << 22;
         for length in &declaration.lengths {
-            let value = self.interpreter.constant(length, &known)?;
+            let what = || format!("the length of `{}`", declaration.name);
+            let value = self.demanded(length, what, "use a constant or a macro")?;
             match usize::try_from(value) {
                 Ok(value) if (1..=most).contains(&value) => lengths.push(value),
                 _ => {
@@ -218,6 +264,7 @@ impl<'u> Lowering<'u> {
             divisions: vec![None; lengths.len()],
             lengths,
             ports: Default::default(),
+            mode: None,
             role,
         });
         number
@@ -303,8 +350,15 @@ impl<'u> Lowering<'u> {
         name: Option<&str>,
     ) -> Result<()> {
         body.write_variables();
-        if body.accesses.is_empty() {
+        // What nothing is written by has no effect.
+        if body.accesses.iter().all(|access| access.written.is_none()) {
             return Ok(());
+        }
+        let iterations: usize = body.loops.iter().map(|one| one.trips).product();
+        let accesses = body.accesses.len();
+        if accesses * iterations > MAX_VISITS || accesses * accesses * iterations > MAX_PAIRS {
+            let what = format!("{accesses} accesses in each of {iterations} iterations");
+            return Err(Problem::new(body.place, what, "unroll less, or use fewer iterations"));
         }
         let name = name.map_or_else(|| format!("code_{}", self.kernels.len()), str::to_owned);
         self.kernels.push(Kernel {
@@ -321,12 +375,18 @@ impl<'u> Lowering<'u> {
 
     fn pragma(&mut self, pragma: &Pragma, place: Place) -> Result<()> {
         let (variable, number) = match pragma {
-            Pragma::Partition { variable, .. } | Pragma::Storage { variable, .. } => (variable, self.find(variable, place)?),
+            Pragma::Partition { variable, .. } | Pragma::Storage { variable, .. } => {
+                (variable, self.find(variable, place)?)
+            }
             Pragma::Interface { mode: Mode::Control, port } if port == "return" => return Ok(()),
             Pragma::Interface { port, .. } => (port, self.find(port, place)?),
             Pragma::Inline => return Ok(()),
             Pragma::Pipeline { .. } | Pragma::Unroll | Pragma::Independent { .. } => {
-                return Err(Problem::new(place, "a pragma of a loop outside of loops", "put it first into the loop's body"));
+                return Err(Problem::new(
+                    place,
+                    "a pragma of a loop outside of loops",
+                    "put it first into the loop's body",
+                ));
             }
         };
         let Binding::Memory(number, _) = *number else {
@@ -346,6 +406,10 @@ impl<'u> Lowering<'u> {
                 }
             }
             Pragma::Storage { ports, .. } => memory.ports = *ports,
+            Pragma::Interface { mode, .. } if memory.role == Role::Parameter => memory.mode = Some(*mode),
+            Pragma::Interface { .. } => {
+                return Err(Problem::new(place, format!("`{variable}` is no parameter"), "name a parameter"));
+            }
             _ => {}
         }
         Ok(())
@@ -360,7 +424,11 @@ impl<'u> Lowering<'u> {
                     self.table(declaration, table)
                 }
                 Some(_) => {
-                    return Err(Problem::new(declaration.place, "an array with initial elements", "make it `const`, or assign to them"));
+                    return Err(Problem::new(
+                        declaration.place,
+                        "an array with initial elements",
+                        "make it `const`, or assign to them",
+                    ));
                 }
                 None => {
                     let lengths = self.lengths(declaration)?;
@@ -434,7 +502,7 @@ impl<'u> Lowering<'u> {
         let mut scope = Scope::new();
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
             let binding = if parameter.lengths.is_empty() {
-                match self.constant(argument) {
+                match self.constant(argument).filter(|_| !assigns(&function.body, &parameter.name)) {
                     Some(value) => {
                         crate::interpret::fitting(value, parameter.of, argument.place)?;
                         Binding::Constant(value, parameter.of)
@@ -474,13 +542,18 @@ impl<'u> Lowering<'u> {
             return Err(Problem::new(place, format!("`{name}` calls itself"), "use a loop"));
         }
         if self.calls.len() >= MAX_CALLS {
-            return Err(Problem::new(place, format!("more than {MAX_CALLS} calls inside of one another"), "call fewer"));
+            return Err(Problem::new(
+                place,
+                format!("more than {MAX_CALLS} calls inside of one another"),
+                "call fewer",
+            ));
         }
         Ok(function)
     }
 
     fn array_argument(&mut self, parameter: &'u Declaration, argument: &Expr) -> Result<Binding> {
-        let refused = |what: String| Problem::new(argument.place, what, format!("give an array for `{}`", parameter.name));
+        let refused =
+            |what: String| Problem::new(argument.place, what, format!("give an array for `{}`", parameter.name));
         let ExprKind::Name(name) = &argument.kind else { return Err(refused("no array".to_owned())) };
         let wanted = self.lengths(parameter)?;
         let binding = self.find(name, argument.place)?.clone();
@@ -569,36 +642,38 @@ impl<'u> Lowering<'u> {
 
     /// A loop whose trip count is a constant.
     fn trips(&mut self, one: &For, place: Place) -> Result<Loop> {
-        let known = self.constants();
         let way_out = "use constants for its first value, bound and step";
-        let mut constant = |expression: &Expr, of: &str| {
-            let value = self.interpreter.constant(expression, &known);
-            value.map_err(|_| Problem::new(expression.place, format!("the {of} of a loop is no constant"), way_out))
-        };
+        let mut constant =
+            |expression: &Expr, of: &str| self.demanded(expression, || format!("the {of} of a loop"), way_out);
         let (first, bound, step) =
             (constant(&one.first, "first value")?, constant(&one.bound, "bound")?, constant(&one.step, "step")?);
         let step = if one.down { -step } else { step };
-        let mut trips = 0usize;
-        let mut variable = first;
-        loop {
-            let (goes_on, _) =
-                crate::interpret::binary(one.compare, (variable, one.of), (bound, one.of), place)?;
-            if goes_on == 0 {
-                break;
-            }
-            trips += 1;
-            if trips > MAX_ITERATIONS {
-                let what = format!("a loop of more than {MAX_ITERATIONS} iterations");
-                return Err(Problem::new(place, what, "use fewer"));
-            }
-            variable += step;
+        crate::interpret::fitting(first, one.of, one.first.place)?;
+        crate::interpret::not_negative(bound, one.bound.place)?;
+        let Some(trips) = trip_count(one.compare, first, bound, step) else {
+            return Err(Problem::new(place, "a loop without an end", "let its step reach its bound"));
+        };
+        if trips > MAX_ITERATIONS as i128 {
+            let what = format!("a loop of {trips} iterations, at most {MAX_ITERATIONS}");
+            return Err(Problem::new(place, what, "use fewer"));
         }
         // C computes the variable after the last iteration, too.
-        crate::interpret::fitting(first, one.of, place)?;
-        crate::interpret::fitting(variable, one.of, place)?;
-        let number = |value: i128| i64::try_from(value).unwrap_or(i64::MAX);
+        let last = step.checked_mul(trips).and_then(|all| all.checked_add(first)).unwrap_or(i128::MAX);
+        let after = |bound: String| format!("`{}` is {last} after the last iteration, {bound}", one.variable);
+        if last < 0 {
+            return Err(Problem::new(place, after("below zero".to_owned()), "count up, or end above zero"));
+        }
+        if last > one.of.range().1 {
+            return Err(Problem::new(place, after(format!("beyond {}", one.of)), "use a wider type"));
+        }
+        let number = |value: i128| {
+            let beyond =
+                || Problem::new(place, format!("{value} of a loop, beyond 63 bits"), "count from a smaller number");
+            i64::try_from(value).map_err(|_| beyond())
+        };
+        number(last)?;
         let name = one.label.clone().unwrap_or_else(|| one.variable.clone());
-        Ok(Loop { name, place, first: number(first), step: number(step), trips })
+        Ok(Loop { name, place, first: number(first)?, step: number(step)?, trips: trips as usize })
     }
 
     /// A nest of loops as a kernel.
@@ -608,6 +683,10 @@ impl<'u> Lowering<'u> {
         let mut one = outermost;
         let mut at = place;
         let (pipeline, independent, statements) = loop {
+            if loops.len() == MAX_LOOPS {
+                let what = format!("more than {MAX_LOOPS} loops inside of one another");
+                return Err(Problem::new(at, what, "unroll some, or use one loop for two"));
+            }
             loops.push((self.trips(one, at)?, one));
             let (pragmas, statements) = parts(&one.body);
             let mut pipeline = None;
@@ -619,22 +698,43 @@ impl<'u> Lowering<'u> {
                         Binding::Memory(number, _) => independent.push((*number, place)),
                         _ => return Err(Problem::new(place, format!("`{variable}` is no array"), "name an array")),
                     },
-                    _ => return Err(Problem::new(place, "a pragma that is not of this loop", "put it after the declaration, or first into its loop")),
+                    _ => {
+                        return Err(Problem::new(
+                            place,
+                            "a pragma that is not of this loop",
+                            "put it after the declaration, or first into its loop",
+                        ));
+                    }
                 }
             }
-            let inner = statements.iter().position(|statement| matches!(&statement.kind, StmtKind::For(inner) if !unrolled(inner)));
+            let inner = statements
+                .iter()
+                .position(|statement| matches!(&statement.kind, StmtKind::For(inner) if !unrolled(inner)));
             match inner {
                 Some(index) if pipeline.is_none() => {
                     if index + 1 < statements.len() {
                         let after = statements[index + 1].place;
-                        return Err(Problem::new(after, "a statement after an inner loop", "put it into a loop of its own, or into the inner loop under an `if`"));
+                        return Err(Problem::new(
+                            after,
+                            "a statement after an inner loop",
+                            "put it into a loop of its own, or into the inner loop under an `if`",
+                        ));
                     }
-                    let is_pure = |statement: &Stmt| matches!(statement.kind, StmtKind::Declare(_) | StmtKind::Assert(_));
+                    let is_pure =
+                        |statement: &Stmt| matches!(statement.kind, StmtKind::Declare(_) | StmtKind::Assert(_));
                     if let Some(other) = statements[..index].iter().find(|statement| !is_pure(statement)) {
-                        return Err(Problem::new(other.place, "a statement before an inner loop", "put it into a loop of its own, or into the inner loop under an `if`"));
+                        return Err(Problem::new(
+                            other.place,
+                            "a statement before an inner loop",
+                            "put it into a loop of its own, or into the inner loop under an `if`",
+                        ));
                     }
                     if !independent.is_empty() {
-                        return Err(Problem::new(at, "a dependence pragma of an outer loop", "put it into the inner loop"));
+                        return Err(Problem::new(
+                            at,
+                            "a dependence pragma of an outer loop",
+                            "put it into the inner loop",
+                        ));
                     }
                     before.extend(&statements[..index]);
                     let StmtKind::For(inner) = &statements[index].kind else { continue };
@@ -658,8 +758,16 @@ impl<'u> Lowering<'u> {
             let node = self.work(place)?.variable(level);
             self.declare(&one.variable, Binding::Value(one.of, Some(node), 0));
         }
-        for statement in before {
+        for statement in &before {
             self.statement(statement)?;
+        }
+        let early = self.work(place)?.accesses.len();
+        for statement in before {
+            let StmtKind::Declare(declarations) = &statement.kind else { continue };
+            if let Some(one) = declarations.iter().find(|one| assigns(statements, &one.name)) {
+                let what = format!("`{}` is declared before an inner loop that assigns to it", one.name);
+                return Err(Problem::new(one.place, what, "declare it outside of all loops, or in the inner loop"));
+            }
         }
         self.scopes.push(Scope::new());
         for statement in statements {
@@ -668,9 +776,48 @@ impl<'u> Lowering<'u> {
         self.scopes.pop();
         self.scopes.pop();
         let name = loops.last().map(|(one, _)| one.name.clone());
-        match self.body.take() {
-            Some(body) => self.finish(body, pipeline, independent, name.as_deref()),
+        let Some(body) = self.body.take() else { return Ok(()) };
+        self.finish(body, pipeline, independent, name.as_deref())?;
+        self.check_early(early)
+    }
+
+    /// Refuses what an outer loop reads before its inner loop if that changes it: the kernel reads it in each iteration anew.
+    fn check_early(&self, early: usize) -> Result<()> {
+        let Some(kernel) = self.kernels.last() else { return Ok(()) };
+        let changed =
+            |memory: usize| kernel.accesses.iter().any(|other| other.memory == memory && other.written.is_some());
+        match kernel.accesses.iter().take(early).find(|one| changed(one.memory)) {
             None => Ok(()),
+            Some(one) => {
+                let what = format!("`{}` is read before an inner loop that changes it", self.memories[one.memory].name);
+                Err(Problem::new(one.place, what, "read it in the inner loop, or copy it in a loop before"))
+            }
+        }
+    }
+}
+
+/// How often a loop runs; none if it does not end, or beyond 127 bits.
+fn trip_count(compare: BinaryOp, first: i128, bound: i128, step: i128) -> Option<i128> {
+    let up_to = |first: i128, end: i128, step: i128| {
+        let distance = end.checked_sub(first)?;
+        match distance {
+            ..=0 => Some(0),
+            _ if step <= 0 => None,
+            _ => Some((distance - 1) / step + 1),
+        }
+    };
+    match compare {
+        BinaryOp::Lt => up_to(first, bound, step),
+        BinaryOp::Le => up_to(first, bound.checked_add(1)?, step),
+        BinaryOp::Gt => up_to(-first, -bound, -step),
+        BinaryOp::Ge => up_to(-first, 1 - bound, -step),
+        _ => {
+            let distance = bound.checked_sub(first)?;
+            match distance {
+                0 => Some(0),
+                _ if step == 0 || distance % step != 0 => None,
+                _ => Some(distance / step).filter(|trips| *trips > 0),
+            }
         }
     }
 }
@@ -694,10 +841,12 @@ fn unrolled(one: &For) -> bool {
     parts(&one.body).0.iter().any(|(pragma, _)| **pragma == Pragma::Unroll)
 }
 
-/// Whether statements assign to a variable of that name.
+/// Whether statements assign to a variable of that name, or to its elements.
 fn assigns(statements: &[Stmt], name: &str) -> bool {
     statements.iter().any(|statement| match &statement.kind {
-        StmtKind::Assign(target, ..) => matches!(&target.kind, ExprKind::Name(assigned) if assigned == name),
+        StmtKind::Assign(target, ..) => {
+            matches!(&target.kind, ExprKind::Name(assigned) | ExprKind::Element(assigned, _) if assigned == name)
+        }
         StmtKind::If(_, yes, no) => {
             assigns(std::slice::from_ref(yes), name)
                 || no.as_ref().is_some_and(|no| assigns(std::slice::from_ref(no), name))

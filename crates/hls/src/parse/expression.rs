@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{File, Text, children, field};
 use crate::ast::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Problem, Result};
 
 /// Expressions inside of one another, those of macros included.
 const MAX_DEPTH: usize = 256;
@@ -51,9 +51,7 @@ impl File {
         let inner = |name| self.expression_at(text, field(text, node, name)?, depth).map(Box::new);
         let kind = match node.kind() {
             "number_literal" => {
-                let (value, of) = number(text.of(node)).ok_or_else(|| {
-                    text.problem(node, format!("number `{}`", text.short(node)), "use a decimal or hexadecimal number of up to 64 bits")
-                })?;
+                let (value, of) = number(text.of(node)).ok_or_else(|| no_number(text, node))?;
                 ExprKind::Number(value, of)
             }
             "true" | "false" => ExprKind::Number(u128::from(node.kind() == "true"), Type::INT),
@@ -86,10 +84,7 @@ impl File {
                     "~" => UnaryOp::Not,
                     "!" => UnaryOp::LogicalNot,
                     "+" => UnaryOp::Plus,
-                    _ => {
-                        let what = format!("`{}` is below zero", text.short(node));
-                        return Err(text.problem(node, what, "subtract from a number that is not less"));
-                    }
+                    _ => return Err(below_zero(text, node)),
                 };
                 ExprKind::Unary(op, inner("argument")?)
             }
@@ -126,7 +121,7 @@ impl File {
         arguments.into_iter().map(|argument| self.expression_at(text, argument, depth)).collect()
     }
 
-    fn no_expression(&self, text: Text<'_>, node: Node<'_>) -> crate::diagnostic::Problem {
+    fn no_expression(&self, text: Text<'_>, node: Node<'_>) -> Problem {
         let (what, way_out) = match node.kind() {
             "pointer_expression" => ("a pointer", "use an array and an index"),
             "assignment_expression" | "update_expression" => {
@@ -140,6 +135,24 @@ impl File {
         };
         text.problem(node, format!("{what}: `{}`", text.short(node)), way_out)
     }
+}
+
+fn below_zero(text: Text<'_>, node: Node<'_>) -> Problem {
+    text.problem(node, format!("`{}` is below zero", text.short(node)), "subtract from a number that is not less")
+}
+
+/// Why a literal is refused.
+fn no_number(text: Text<'_>, node: Node<'_>) -> Problem {
+    let literal = text.of(node);
+    if literal.starts_with('-') {
+        return below_zero(text, node);
+    }
+    if literal.contains('.') {
+        let what = format!("number `{}` has a fraction", text.short(node));
+        return text.problem(node, what, "use integers; a fixed-point number is an integer");
+    }
+    let way_out = "use a decimal or hexadecimal number of up to 64 bits";
+    text.problem(node, format!("number `{}`", text.short(node)), way_out)
 }
 
 /// The value and the type of a literal.
@@ -159,12 +172,7 @@ fn number(literal: &str) -> Option<(u128, Type)> {
     let hexadecimal = digits.starts_with("0x");
     let (unsigned, long) = (suffix.contains('u'), suffix.contains('l'));
     let fits = |of: Type| i128::from(value) <= of.range().1;
-    let types = [
-        Type::INT,
-        Type::unsigned(32),
-        Type { bits: 64, signed: true },
-        Type::unsigned(64),
-    ];
+    let types = [Type::INT, Type::unsigned(32), Type { bits: 64, signed: true }, Type::unsigned(64)];
     // A decimal number without a `u` is of a signed type, a hexadecimal one of the first that holds it.
     let allowed = |of: &Type| (of.bits == 64 || !long) && (of.signed != unsigned || (!of.signed && hexadecimal));
     types.into_iter().find(|of| allowed(of) && fits(*of)).map(|of| (u128::from(value), of))

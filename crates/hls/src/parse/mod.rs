@@ -45,6 +45,7 @@ fn unit(source: &Source, defines: &[(String, String)]) -> Result<Unit> {
         headers: Arc::clone(&source.headers),
         once: BTreeSet::new(),
         included: 0,
+        nesting: 0,
         unit: Unit::default(),
     };
     let text = Text { text: source.text(), file: 0, at: None };
@@ -114,7 +115,11 @@ fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
         let node = cursor.node();
         if node.is_error() || node.is_missing() {
             let near = text.short(node);
-            let what = if near.trim().is_empty() { "a syntax error".to_owned() } else { format!("a syntax error near `{near}`") };
+            let what = if near.trim().is_empty() {
+                "a syntax error".to_owned()
+            } else {
+                format!("a syntax error near `{near}`")
+            };
             return Err(text.problem(node, what, "write C that a C compiler accepts"));
         }
         if depth > MAX_DEPTH {
@@ -156,12 +161,26 @@ struct File {
     once: BTreeSet<String>,
     /// Headers that were read, each as often as that.
     included: usize,
+    /// Headers and conditional parts around the present node.
+    nesting: usize,
     unit: Unit,
 }
 
 impl File {
     /// What stands outside of functions.
     fn items(&mut self, text: Text<'_>, nodes: Vec<Node<'_>>) -> Result<()> {
+        // Headers and conditional parts stand inside of one another.
+        if self.nesting == MAX_DEPTH {
+            let what = format!("headers and conditional parts nested more than {MAX_DEPTH} deep");
+            return Err(Problem::new(text.begin(), what, "write `#pragma once` at the top of the header"));
+        }
+        self.nesting += 1;
+        let read = self.items_inside(text, nodes);
+        self.nesting -= 1;
+        read
+    }
+
+    fn items_inside(&mut self, text: Text<'_>, nodes: Vec<Node<'_>>) -> Result<()> {
         for node in nodes {
             if let Some(chosen) = self.preprocess(text, node)? {
                 self.items(text, chosen)?;
@@ -203,9 +222,8 @@ impl File {
     }
 
     fn function(&mut self, text: Text<'_>, node: Node<'_>) -> Result<Function> {
-        let internal = children(node)
-            .iter()
-            .any(|child| child.kind() == "storage_class_specifier" && text.of(*child) == "static");
+        let internal =
+            children(node).iter().any(|child| child.kind() == "storage_class_specifier" && text.of(*child) == "static");
         let result = self.result_type(text, field(text, node, "type")?)?;
         let declarator = field(text, node, "declarator")?;
         if declarator.kind() != "function_declarator" {

@@ -1,6 +1,6 @@
 //! Macros that stand for values, and conditional parts.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub(super) struct Macros {
     values: BTreeMap<String, String>,
     /// How often one was used.
     expansions: Cell<usize>,
+    /// Those that are being expanded.
+    open: RefCell<Vec<String>>,
 }
 
 impl Macros {
@@ -31,10 +33,12 @@ impl Macros {
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
         match defines.iter().find(|(name, _)| !is_name(name)) {
-            Some((name, _)) => {
-                Err(Problem::new(Place::BEGIN, format!("-D {name}: not a name"), "use -D NAME=VALUE"))
-            }
-            None => Ok(Self { values: defines.iter().cloned().collect(), expansions: Cell::new(0) }),
+            Some((name, _)) => Err(Problem::new(Place::BEGIN, format!("-D {name}: not a name"), "use -D NAME=VALUE")),
+            None => Ok(Self {
+                values: defines.iter().cloned().collect(),
+                expansions: Cell::new(0),
+                open: RefCell::default(),
+            }),
         }
     }
 
@@ -87,7 +91,11 @@ impl File {
                     "#pragma" => return Ok(None),
                     "#undef" => drop(self.macros.values.remove(argument)),
                     "#error" => {
-                        return Err(text.problem(node, format!("#error {argument}"), "define what the source asks for"));
+                        return Err(text.problem(
+                            node,
+                            format!("#error {argument}"),
+                            "define what the source asks for",
+                        ));
                     }
                     other => {
                         return Err(text.problem(node, format!("directive `{other}`"), "remove it"));
@@ -107,7 +115,8 @@ impl File {
         }
         let headers = Arc::clone(&self.headers);
         let name = path.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        let Some((index, (name, content))) = headers.iter().enumerate().find(|(_, (known, _))| Some(known.as_str()) == name)
+        let Some((index, (name, content))) =
+            headers.iter().enumerate().find(|(_, (known, _))| Some(known.as_str()) == name)
         else {
             let known = HEADERS.iter().map(|&one| one.to_owned()).chain(headers.keys().map(|one| format!("\"{one}\"")));
             let way_out = format!("include {} only", known.collect::<Vec<_>>().join(", "));
@@ -152,7 +161,8 @@ impl File {
     }
 
     fn condition_value(&self, text: Text<'_>, node: Node<'_>) -> Result<i128> {
-        let refused = || text.problem(node, format!("`{}` in an #if", text.short(node)), "compare macros and constants");
+        let refused =
+            || text.problem(node, format!("`{}` in an #if", text.short(node)), "compare macros and constants");
         match node.kind() {
             "preproc_defined" => {
                 let name = children(node).first().map_or("", |name| text.of(*name));
@@ -185,7 +195,8 @@ impl File {
     /// The expression for which a macro stands, as if it stood at `place`.
     pub(super) fn expanded(&self, name: &str, place: Place, depth: usize) -> Result<Expr> {
         let value = self.macros.get(name).unwrap_or_default();
-        let refused = |what: &str| Problem::new(place, format!("macro {name}: {what}"), "give it a constant expression");
+        let refused =
+            |what: &str| Problem::new(place, format!("macro {name}: {what}"), "give it a constant expression");
         let used = self.macros.expansions.get() + 1;
         self.macros.expansions.set(used);
         if used > MAX_EXPANSIONS {
@@ -193,6 +204,9 @@ impl File {
         }
         if value.is_empty() {
             return Err(refused("it has no value"));
+        }
+        if self.macros.open.borrow().iter().any(|open| open == name) {
+            return Err(refused("it stands for itself"));
         }
         let begin = "unsigned value = (";
         let wrapped = format!("{begin}{value});");
@@ -202,7 +216,10 @@ impl File {
         // It must be all that stands in the parentheses.
         match found {
             Some(node) if node.parent().is_some_and(|parent| parent.kind() == "parenthesized_expression") => {
-                self.expression_at(text, node, depth)
+                self.macros.open.borrow_mut().push(name.to_owned());
+                let found = self.expression_at(text, node, depth);
+                self.macros.open.borrow_mut().pop();
+                found
             }
             _ => Err(refused(&format!("`{value}` is no expression"))),
         }

@@ -51,7 +51,9 @@ impl File {
             "labeled_statement" => {
                 let label = text.of(field(text, node, "label")?);
                 return match children(node).last() {
-                    Some(labelled) if labelled.kind() == "for_statement" => self.statement(text, *labelled, Some(label)),
+                    Some(labelled) if labelled.kind() == "for_statement" => {
+                        self.statement(text, *labelled, Some(label))
+                    }
                     _ => refused("a label of no loop", "remove it"),
                 };
             }
@@ -146,7 +148,8 @@ impl File {
             return Err(wrong(first, "give the variable its first value"));
         };
         let condition = self.expression(text, part("condition", "it has no bound")?)?;
-        let is_variable = |expression: &Expr| matches!(&expression.kind, ExprKind::Name(name) if *name == variable.name);
+        let is_variable =
+            |expression: &Expr| matches!(&expression.kind, ExprKind::Name(name) if *name == variable.name);
         let (compare, bound) = match condition.kind {
             ExprKind::Binary(
                 op @ (BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge | BinaryOp::Ne),

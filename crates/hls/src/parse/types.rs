@@ -15,8 +15,8 @@ pub(super) fn standard() -> BTreeMap<String, Type> {
         ("uint16_t", 16),
         ("uint32_t", 32),
         ("uint64_t", 64),
-        ("bool", 8),
-        ("_Bool", 8),
+        ("bool", 1),
+        ("_Bool", 1),
         ("unsigned", 32),
         ("unsigned int", 32),
         ("unsigned char", 8),
@@ -40,7 +40,9 @@ impl File {
             "float" | "double" => "use integers; a fixed-point number is an integer",
             "unsigned long" | "unsigned long int" => "use uint64_t, as the bits of this type depend on the machine",
             "size_t" => "use uint32_t, as the bits of this type depend on the machine",
-            _ if node.kind() == "struct_specifier" || node.kind() == "union_specifier" => "use an array for each member",
+            _ if node.kind() == "struct_specifier" || node.kind() == "union_specifier" => {
+                "use an array for each member"
+            }
             _ => "use uint8_t, uint16_t, uint32_t, uint64_t, unsigned or unsigned __int128",
         };
         Err(text.problem(node, format!("type `{name}`"), way_out))
@@ -88,7 +90,8 @@ impl File {
         let mut lengths = Vec::new();
         while inner.kind() == "array_declarator" {
             let length = inner.child_by_field_name("size");
-            let length = length.ok_or_else(|| text.problem(inner, "an array without its length", "state the length"))?;
+            let length =
+                length.ok_or_else(|| text.problem(inner, "an array without its length", "state the length"))?;
             lengths.push(self.expression(text, length)?);
             inner = field(text, inner, "declarator")?;
         }

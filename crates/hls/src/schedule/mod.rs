@@ -3,17 +3,19 @@
 //!
 //! All times count from the cycle in which an iteration begins. A node without a register has its value in the same cycle as
 //! its operands, as long as the path fits into the clock period. At an interval of one, each node is as early as its operands
-//! allow, which is the shortest schedule. Above, accesses are placed one after another where no bank is asked twice in the
-//! same cycle.
+//! allow, which is the shortest schedule, and reads of a memory go together, as do writes. Above, accesses are placed one after
+//! another. Either way they move to later cycles until no bank is asked more often than it has ports, in the whole run.
 
 mod target;
 
+use std::collections::{BTreeSet, HashMap};
+
 pub use target::Target;
 
-use crate::analysis::{Dependence, Distance, Visits, is_registers};
+use crate::analysis::{Dependence, Distance, Layout, Visits, is_registers};
 use crate::diagnostic::{Problem, Result};
-use crate::ir::{Access, Kernel, Memory, Node, Op, Role};
-use crate::pragma::Ports;
+use crate::ir::{Kernel, Memory, Node, Op, Role, Widths};
+use crate::pragma::{Mode, Ports};
 
 /// Cycles of one iteration.
 const MAX_DEPTH: u32 = 4096;
@@ -21,6 +23,10 @@ const MAX_DEPTH: u32 = 4096;
 const MAX_INTERVAL: u32 = 4096;
 /// Idle cycles between two runs of the innermost loop.
 const MAX_GAP: u32 = 4096;
+/// Cycles from an access of a memory to what it reads: the registers at the ports, and the memory.
+pub(crate) const MEMORY_CYCLES: u32 = 2;
+/// Later cycles that an access is tried in at the least.
+const MOVES: u32 = 64;
 
 /// The bank and the row of each access, as nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +46,11 @@ pub struct Schedule {
     pub gap: u32,
     /// The cycle in which a node has its value, and the time in that cycle in ns; by node.
     pub nodes: Vec<(u32, f64)>,
-    /// The cycle in which an access is asked for; by access. What it reads is there in the next cycle, or at once if the
-    /// memory is made of registers.
+    /// The cycle in which an access is asked for; by access. What it reads is there two cycles later, or in the next cycle from
+    /// a table or a stream, or at once if the memory is made of registers.
     pub accesses: Vec<u32>,
+    /// The port of its bank that an access uses; by access. It is 1 for some of those of memories with two ports of any kind.
+    pub ports: Vec<u8>,
     /// Cycles of an iteration.
     pub depth: u32,
     /// The least interval that ports allow, and that dependences allow.
@@ -65,20 +73,38 @@ impl Schedule {
 }
 
 /// Makes a schedule.
+#[expect(clippy::too_many_arguments, reason = "all that is known of a kernel")]
 pub(crate) fn schedule(
     kernel: &Kernel,
     addresses: &[Address],
     memories: &[Memory],
     visits: &Visits,
     distances: &[Distance],
+    widths: &Widths,
     target: &Target,
 ) -> Result<Schedule> {
-    let mut work = Work { kernel, addresses, memories, visits, distances, target };
+    let mut unknown = vec![false; memories.len()];
+    for (access, one) in kernel.accesses.iter().enumerate() {
+        let is_known = |iteration| visits.get(access, iteration).is_none_or(|visit| visit.bank.is_some());
+        unknown[one.memory] |= !(0..kernel.iterations()).all(is_known);
+    }
+    let work = Work {
+        kernel,
+        addresses,
+        memories,
+        visits,
+        distances,
+        widths,
+        target,
+        unknown,
+        sharing: sharing(kernel, memories, visits),
+        recurrent: recurrent(kernel, distances),
+    };
     let bound = work.port_bound();
     let wanted = match kernel.pipeline {
         // Without a pipeline an iteration begins when the one before has ended.
         None => {
-            let mut alone = work.place(MAX_INTERVAL, bound).ok_or_else(|| work.refused(MAX_INTERVAL))?;
+            let mut alone = work.place(MAX_INTERVAL, bound, false).ok_or_else(|| work.refused(MAX_INTERVAL))?;
             alone.interval = alone.depth.max(1);
             return work.with_gap(alone).ok_or_else(|| work.refused(MAX_INTERVAL));
         }
@@ -91,12 +117,27 @@ pub(crate) fn schedule(
         interval = interval.max(wanted);
     }
     while interval <= most {
-        if let Some(found) = work.place(interval, bound).and_then(|placed| work.with_gap(placed)) {
+        let found = [false, true]
+            .into_iter()
+            .find_map(|aligned| work.place(interval, bound, aligned).and_then(|placed| work.with_gap(placed)));
+        if let Some(found) = found {
             return Ok(found);
         }
         interval += 1;
     }
     Err(work.refused(most))
+}
+
+/// A cycle, a memory, a bank, and whether it is the port that writes, where reads have one of their own.
+type Port = (u64, usize, usize, bool);
+/// The accesses that ask for the ports of a bank in a cycle.
+type Asked = HashMap<Port, Users>;
+
+/// At most two accesses.
+#[derive(Clone, Copy, Default)]
+struct Users {
+    count: u32,
+    of: [usize; 2],
 }
 
 struct Work<'a> {
@@ -105,7 +146,14 @@ struct Work<'a> {
     memories: &'a [Memory],
     visits: &'a Visits,
     distances: &'a [Distance],
+    widths: &'a Widths,
     target: &'a Target,
+    /// Memories with an access whose bank is known at run time only.
+    unknown: Vec<bool>,
+    /// The accesses of the same kind that may have the same bank as an access; by access.
+    sharing: Vec<usize>,
+    /// Nodes between a read and a write on which that read depends in a later iteration.
+    recurrent: Vec<bool>,
 }
 
 impl Work<'_> {
@@ -119,48 +167,65 @@ impl Work<'_> {
         !matches!(memory.role, Role::Table(_)) && !is_registers(memory)
     }
 
-    /// Whether two accesses ask for the same port if they are in the same bank.
-    fn compete(&self, a: usize, b: usize) -> bool {
-        let (x, y): (&Access, &Access) = (&self.kernel.accesses[a], &self.kernel.accesses[b]);
-        x.memory == y.memory
-            && self.has_port(a)
-            && (self.memory(a).ports == Ports::TwoOfAny || x.written.is_some() == y.written.is_some())
-    }
-
     /// Accesses of a bank in one cycle.
     fn capacity(&self, access: usize) -> u32 {
         if self.memory(access).ports == Ports::TwoOfAny { 2 } else { 1 }
     }
 
-    /// The least interval that the ports allow: the most accesses of a bank in an iteration, over its ports.
+    /// The least interval that the ports allow: the accesses of a bank in the whole run, over its ports and the iterations.
+    /// What is over may fall into the cycles in which the last iterations end, so it is rounded down.
     fn port_bound(&self) -> u32 {
+        let mut asked: HashMap<(usize, usize, bool), u64> = HashMap::new();
         let mut bound = 1;
-        for iteration in 0..self.kernel.iterations() {
-            for access in 0..self.kernel.accesses.len() {
+        let iterations = self.kernel.iterations().max(1) as u64;
+        for access in (0..self.kernel.accesses.len()).filter(|&access| self.has_port(access)) {
+            let (memory, ports) = (self.kernel.accesses[access].memory, self.memory(access).ports);
+            let writes = ports == Ports::ReadAndWrite && self.kernel.accesses[access].written.is_some();
+            for iteration in 0..self.kernel.iterations() {
                 let Some(visit) = self.visits.get(access, iteration) else { continue };
-                if !self.has_port(access) {
-                    continue;
-                }
-                let same = |other: &usize| {
-                    self.compete(access, *other)
-                        && self.visits.get(*other, iteration).is_some_and(|seen| {
-                            seen.bank.is_none() || visit.bank.is_none() || seen.bank == visit.bank
-                        })
-                };
-                let asked = (0..self.kernel.accesses.len()).filter(same).count() as u32;
-                bound = bound.max(asked.div_ceil(self.capacity(access)));
+                let bank = if self.unknown[memory] { 0 } else { visit.bank.unwrap_or(0) };
+                let count = asked.entry((memory, bank, writes)).or_default();
+                *count += 1;
+                bound = bound.max(*count / (iterations * u64::from(self.capacity(access))));
             }
         }
-        bound
+        u32::try_from(bound).unwrap_or(u32::MAX)
+    }
+
+    fn banks(&self, access: usize) -> usize {
+        Layout::of(self.memory(access)).banks
+    }
+
+    /// The time from an access to the registers at its bank.
+    fn way_in(&self, access: usize) -> f64 {
+        let memory = self.memory(access);
+        if let Role::Table(elements) = &memory.role {
+            return self.target.choice(elements.len() / 4);
+        }
+        let to_others = if self.sharing[access] > 1 || self.banks(access) > 1 && !is_registers(memory) {
+            self.target.lut + self.target.choice(self.sharing[access])
+        } else {
+            0.0
+        };
+        // Registers keep what they have unless it is written.
+        to_others + if is_registers(memory) { self.target.lut } else { 0.0 }
     }
 
     fn refused(&self, most: u32) -> Problem {
-        let what = format!("no interval up to {most} for `{}`; the ports allow {} at the least", self.kernel.name, self.port_bound());
-        Problem::new(self.kernel.place, what, "ask for a longer interval, use more banks, or another order of iterations")
+        let what = format!(
+            "no interval up to {most} for `{}`; the ports allow {} at the least",
+            self.kernel.name,
+            self.port_bound()
+        );
+        Problem::new(
+            self.kernel.place,
+            what,
+            "ask for a longer interval, use more banks, or another order of iterations",
+        )
     }
 
     /// The cycle and the time of each node, given the cycles of accesses; accesses that are not placed come as early as they can.
-    fn nodes(&self, cycles: &[Option<u32>]) -> (Vec<(u32, f64)>, Vec<u32>) {
+    fn nodes(&self, cycles: &[Option<u32>], aligned: bool) -> (Vec<(u32, f64)>, Vec<u32>) {
         let mut nodes: Vec<(u32, f64)> = Vec::with_capacity(self.kernel.graph.len());
         let mut earliest = vec![0; self.kernel.accesses.len()];
         for (node, data) in self.kernel.graph.nodes() {
@@ -171,12 +236,26 @@ impl Work<'_> {
                     let (from, registers) = (self.ready(access, &nodes), is_registers(self.memory(access)));
                     earliest[access] = from;
                     let cycle = cycles[access].unwrap_or(from).max(from);
-                    if registers { (cycle, self.target.register_out) } else { (cycle + 1, self.target.memory_out) }
+                    if registers {
+                        (cycle, self.target.register_out)
+                    } else if self.has_port(access) && self.memory(access).mode != Some(Mode::Stream) {
+                        (cycle + MEMORY_CYCLES, self.target.register_out + self.target.choice(self.banks(access)))
+                    } else {
+                        (cycle + 1, self.target.register_out)
+                    }
                 }
                 op => {
-                    let operands = op.operands();
-                    let latest = operands.iter().map(|operand| nodes[operand.index()]).fold((0, 0.0), later);
-                    let (delay, registers) = self.target.operation(&self.kernel.graph, node);
+                    let arrival = |operand: &Node| {
+                        let (cycle, time) = nodes[operand.index()];
+                        let waits = aligned && self.recurrent[node.index()] && !self.recurrent[operand.index()];
+                        if waits && time > self.target.register_out {
+                            (cycle + 1, self.target.register_out)
+                        } else {
+                            (cycle, time)
+                        }
+                    };
+                    let latest = op.operands().iter().map(arrival).fold((0, 0.0), later);
+                    let (delay, registers) = self.target.operation(&self.kernel.graph, self.widths, node);
                     self.chained(latest, delay, registers)
                 }
             };
@@ -209,38 +288,41 @@ impl Work<'_> {
         let needed = [Some(address.bank), Some(address.row), one.condition, one.written];
         let (cycle, time) = needed.into_iter().flatten().map(of).fold((0, 0.0), later);
         // The way from an address or a value to the bank passes a selection among banks.
-        let limit = self.target.period - self.target.memory_in;
+        let limit = self.target.period - self.target.setup - self.way_in(access);
         if time <= limit { cycle } else { cycle + 1 }
     }
 
-    /// Places all accesses at an interval.
-    fn place(&mut self, interval: u32, bound: u32) -> Option<Schedule> {
+    /// Places all accesses at an interval. If `aligned`, values come to a recurrence at the begin of a cycle, so that its
+    /// operations are not divided among more cycles than they need.
+    fn place(&self, interval: u32, bound: u32, aligned: bool) -> Option<Schedule> {
         let count = self.kernel.accesses.len();
         let mut cycles: Vec<Option<u32>> = vec![None; count];
-        // Accesses of one kind and memory that never meet in an iteration are best in the same cycle: they then never meet.
         let mut least = vec![0u32; count];
+        let mut limit = None;
         for _ in 0..MAX_DEPTH {
-            let (nodes, earliest) = self.nodes(&cycles);
+            let (nodes, earliest) = self.nodes(&cycles, aligned);
             let mut next: Vec<u32> = (0..count).map(|access| least[access].max(earliest[access])).collect();
-            for a in 0..count {
-                let group = (0..count).filter(|&b| self.compete(a, b) || a == b);
-                let together = group.map(|b| next[b]).max().unwrap_or(0);
-                if interval == 1 && self.has_port(a) {
-                    next[a] = together;
-                }
-            }
             self.after_others(&mut next, interval);
-            if interval > 1 {
-                self.spread(&mut next, interval)?;
-            }
-            if next.iter().any(|cycle| *cycle > MAX_DEPTH) {
+            self.spread(&mut next, interval)?;
+            let depth = next.iter().max().copied().unwrap_or(0);
+            let most = *limit.get_or_insert(4 * (depth + interval.min(depth)) + MOVES);
+            if depth > most.min(MAX_DEPTH) {
                 return None;
             }
             let placed: Vec<Option<u32>> = next.iter().copied().map(Some).collect();
             if placed == cycles {
                 let depth = next.iter().max().copied().unwrap_or(0) + 1;
                 let dependence = self.dependence_bound(&next);
-                return Some(Schedule { interval, gap: 0, nodes, accesses: next, depth, bounds: (bound, dependence) });
+                let bounds = (bound, dependence);
+                return Some(Schedule {
+                    interval,
+                    gap: 0,
+                    nodes,
+                    accesses: next,
+                    ports: vec![0; count],
+                    depth,
+                    bounds,
+                });
             }
             least = next;
             cycles = placed;
@@ -253,10 +335,11 @@ impl Work<'_> {
         for _ in 0..cycles.len() {
             let mut changed = false;
             for one in self.distances.iter().filter(|one| one.ends == 0) {
-                let needed = self.needed(one) + i64::from(cycles[one.first]) - i64::from(interval) * one.iterations as i64;
-                // A read that depends on a write of an earlier iteration waits for no later write: the interval must do.
-                let movable = one.iterations == 0 || one.why != Dependence::ReadAfterWrite;
-                if movable && i64::from(cycles[one.second]) < needed {
+                let needed =
+                    self.needed(one) + i64::from(cycles[one.first]) - i64::from(interval) * one.iterations as i64;
+                // A read comes as late as the write of an earlier iteration needs it. If the write depends on the read, both
+                // move for ever, and the interval is too short.
+                if i64::from(cycles[one.second]) < needed {
                     cycles[one.second] = needed as u32;
                     changed = true;
                 }
@@ -276,39 +359,65 @@ impl Work<'_> {
         }
     }
 
-    /// Moves accesses so that none meets another one of the same iteration in a bank in the same cycle of the interval.
+    /// Moves accesses to later cycles so that no bank is asked more often than it has ports.
     fn spread(&self, cycles: &mut [u32], interval: u32) -> Option<()> {
-        let mut order: Vec<usize> = (0..cycles.len()).filter(|&access| self.has_port(access)).collect();
-        order.sort_by_key(|&access| (cycles[access], access));
-        let mut placed: Vec<usize> = Vec::new();
-        for access in order {
-            let free = (cycles[access]..cycles[access] + interval).find(|&cycle| {
-                let meeting = placed.iter().filter(|&&other| {
-                    self.compete(access, other)
-                        && cycles[other] % interval == cycle % interval
-                        && self.meet(access, cycle, other, cycles[other], interval)
-                });
-                (meeting.count() as u32) < self.capacity(access)
-            })?;
-            cycles[access] = free;
-            placed.push(access);
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for access in (0..cycles.len()).filter(|&access| self.has_port(access)) {
+            let one = &self.kernel.accesses[access];
+            // Accesses of one kind that never meet in an iteration never do if they stay in one cycle.
+            let same = |group: &&mut Vec<usize>| {
+                let other = &self.kernel.accesses[group[0]];
+                interval == 1 && other.memory == one.memory && other.written.is_some() == one.written.is_some()
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(access),
+                None => groups.push(vec![access]),
+            }
+        }
+        for group in &groups {
+            let together = group.iter().map(|&access| cycles[access]).max().unwrap_or(0);
+            group.iter().for_each(|&access| cycles[access] = together);
+        }
+        groups.sort_by_key(|group| (cycles[group[0]], group[0]));
+        let mut asked = Asked::default();
+        for group in groups {
+            let start = |iteration: usize| u64::from(interval) * iteration as u64;
+            let mut moves = 0;
+            while !self.ask(&mut asked, &group, cycles, start) {
+                moves += 1;
+                if moves > interval.max(MOVES) {
+                    return None;
+                }
+                group.iter().for_each(|&access| cycles[access] += 1);
+            }
         }
         Some(())
     }
 
-    /// Whether two accesses that fall into the same cycle are in the same bank in some iterations.
-    fn meet(&self, a: usize, at: u32, b: usize, other: u32, interval: u32) -> bool {
-        // Iteration i of a and iteration i + offset of b are in the same cycle.
-        let offset = (i64::from(at) - i64::from(other)) / i64::from(interval);
-        let count = self.kernel.iterations() as i64;
-        (0..count).any(|i| {
-            let j = i + offset;
-            (0..count).contains(&j)
-                && match (self.visits.get(a, i as usize), self.visits.get(b, j as usize)) {
-                    (Some(x), Some(y)) => x.bank.is_none() || y.bank.is_none() || x.bank == y.bank,
-                    _ => false,
+    /// Notes what accesses ask for in the whole run, unless a bank has too few ports for that.
+    fn ask(&self, asked: &mut Asked, accesses: &[usize], cycles: &[u32], start: impl Fn(usize) -> u64) -> bool {
+        let mut noted: Vec<Port> = Vec::new();
+        for &access in accesses {
+            let one = &self.kernel.accesses[access];
+            let writes = one.written.is_some() && self.memory(access).ports == Ports::ReadAndWrite;
+            for iteration in 0..self.kernel.iterations() {
+                let Some(visit) = self.visits.get(access, iteration) else { continue };
+                // A bank that is known at run time only may be any.
+                let bank = if self.unknown[one.memory] { 0 } else { visit.bank.unwrap_or(0) };
+                let port = (start(iteration) + u64::from(cycles[access]), one.memory, bank, writes);
+                let users = asked.entry(port).or_default();
+                if users.count == self.capacity(access) {
+                    for port in noted {
+                        asked.entry(port).or_default().count -= 1;
+                    }
+                    return false;
                 }
-        })
+                users.of[users.count as usize] = access;
+                users.count += 1;
+                noted.push(port);
+            }
+        }
+        true
     }
 
     /// The least interval that dependences inside of a run of the innermost loop allow with these cycles.
@@ -335,36 +444,107 @@ impl Work<'_> {
                 schedule.gap = schedule.gap.max(u32::try_from(late).ok()?);
             }
         }
-        while schedule.gap <= MAX_GAP {
-            if self.ports_hold(&schedule) {
-                return Some(schedule);
+        let most = schedule.gap.saturating_add(MOVES).min(MAX_GAP);
+        while schedule.gap <= most {
+            if let Some(ports) = self.ports(&schedule) {
+                return Some(Schedule { ports, ..schedule });
             }
             schedule.gap += 1;
         }
         None
     }
 
-    /// Whether no bank is asked more often in a cycle than it has ports, in the whole run.
-    fn ports_hold(&self, schedule: &Schedule) -> bool {
-        use std::collections::HashMap;
-        let mut asked: HashMap<(u64, usize, usize, bool), u32> = HashMap::new();
-        for access in (0..self.kernel.accesses.len()).filter(|&access| self.has_port(access)) {
-            let one = &self.kernel.accesses[access];
-            let writes = one.written.is_some() && self.memory(access).ports == Ports::ReadAndWrite;
-            for iteration in 0..self.kernel.iterations() {
-                let Some(visit) = self.visits.get(access, iteration) else { continue };
-                let cycle = schedule.start(self.kernel, iteration) + u64::from(schedule.accesses[access]);
-                // An unknown bank may be any: only one access is then allowed.
-                let bank = visit.bank.unwrap_or(0);
-                let count = asked.entry((cycle, one.memory, bank, writes)).or_default();
-                *count += 1;
-                if *count > self.capacity(access) {
-                    return false;
+    /// The port of each access; none if a bank is asked more often in a cycle than it has ports, in the whole run.
+    fn ports(&self, schedule: &Schedule) -> Option<Vec<u8>> {
+        let accesses: Vec<usize> = (0..self.kernel.accesses.len()).filter(|&access| self.has_port(access)).collect();
+        let mut asked = Asked::default();
+        let start = |iteration: usize| schedule.start(self.kernel, iteration);
+        if !self.ask(&mut asked, &accesses, &schedule.accesses, start) {
+            return None;
+        }
+        // Two accesses that meet need different ports.
+        let mut meet: BTreeSet<(usize, usize)> = BTreeSet::new();
+        for users in asked.values() {
+            if users.count == 2 {
+                let [a, b] = users.of;
+                meet.extend([(a, b), (b, a)]);
+            }
+        }
+        let mut ports: Vec<Option<u8>> = vec![None; schedule.accesses.len()];
+        for access in accesses {
+            let mut open = vec![access];
+            while let Some(one) = open.pop() {
+                let port = *ports[one].get_or_insert(0);
+                for &(_, other) in meet.range((one, 0)..=(one, usize::MAX)) {
+                    match ports[other] {
+                        None => {
+                            ports[other] = Some(1 - port);
+                            open.push(other);
+                        }
+                        Some(taken) if taken == port => return None,
+                        Some(_) => {}
+                    }
                 }
             }
         }
-        true
+        Some(ports.into_iter().map(Option::unwrap_or_default).collect())
     }
+}
+
+/// The accesses of the same kind that may have the same bank as an access; by access.
+fn sharing(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<usize> {
+    let banks = |access: usize| {
+        let mut banks: BTreeSet<Option<usize>> = BTreeSet::new();
+        for iteration in 0..kernel.iterations() {
+            banks.extend(visits.get(access, iteration).map(|visit| visit.bank));
+        }
+        banks
+    };
+    let all: Vec<BTreeSet<Option<usize>>> = (0..kernel.accesses.len()).map(banks).collect();
+    let count = |access: usize| {
+        let one = &kernel.accesses[access];
+        let any = memories[one.memory].ports == Ports::TwoOfAny;
+        let shares = |other: &usize| {
+            let two = &kernel.accesses[*other];
+            two.memory == one.memory
+                && (any || two.written.is_some() == one.written.is_some())
+                && (all[access].contains(&None)
+                    || all[*other].contains(&None)
+                    || !all[access].is_disjoint(&all[*other]))
+        };
+        (0..kernel.accesses.len()).filter(shares).count()
+    };
+    (0..kernel.accesses.len()).map(count).collect()
+}
+
+/// Nodes between a read and a write on which that read depends in a later iteration of the same run of the innermost loop.
+fn recurrent(kernel: &Kernel, distances: &[Distance]) -> Vec<bool> {
+    let mut of = vec![false; kernel.graph.len()];
+    let closes = |one: &&Distance| one.why == Dependence::ReadAfterWrite && one.ends == 0 && one.iterations > 0;
+    let closing: Vec<&Distance> = distances.iter().filter(closes).collect();
+    let mut reads = vec![false; kernel.accesses.len()];
+    let mut after = vec![false; kernel.graph.len()];
+    let mut before = vec![false; kernel.graph.len()];
+    for one in closing {
+        reads[one.second] = true;
+        let access = &kernel.accesses[one.first];
+        let needed = access.written.into_iter().chain(access.condition).chain(access.indices.iter().copied());
+        needed.for_each(|node| before[node.index()] = true);
+    }
+    for (node, data) in kernel.graph.nodes() {
+        after[node.index()] = match data.op {
+            Op::Read(access) => reads[access],
+            op => op.operands().iter().any(|operand| after[operand.index()]),
+        };
+    }
+    let nodes: Vec<(Node, Op)> = kernel.graph.nodes().map(|(node, data)| (node, data.op)).collect();
+    for (node, op) in nodes.into_iter().rev() {
+        if before[node.index()] {
+            op.operands().iter().for_each(|operand| before[operand.index()] = true);
+        }
+        of[node.index()] = before[node.index()] && after[node.index()];
+    }
+    of
 }
 
 fn later(a: (u32, f64), b: (u32, f64)) -> (u32, f64) {

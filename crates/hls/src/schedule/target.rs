@@ -1,6 +1,6 @@
 //! What operations cost in time.
 
-use crate::ir::{Graph, Node, Op, bits};
+use crate::ir::{Graph, Node, Op, Widths, bits};
 
 /// A technology and a clock period. All times are in ns.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,10 +13,6 @@ pub struct Target {
     pub setup: f64,
     /// After a clock edge at a register's output.
     pub register_out: f64,
-    /// Before a clock edge at a memory's address, with the selection of a bank.
-    pub memory_in: f64,
-    /// After a clock edge at a memory's output, with the selection of a bank.
-    pub memory_out: f64,
     /// Of a function of a few bits, with its wire.
     pub lut: f64,
     /// Of each bit of a carry chain.
@@ -25,6 +21,8 @@ pub struct Target {
     pub multiplier_bits: u32,
     /// Cycles of a product that fits into one multiplier.
     pub multiplier_cycles: u32,
+    /// Signed digits of a constant up to which a product by it is a sum of shifted copies, and not a multiplier.
+    pub constant_digits: u32,
 }
 
 impl Target {
@@ -36,38 +34,40 @@ impl Target {
         Self {
             name: "ecp5".to_owned(),
             period: 1000.0 / mhz,
-            setup: 0.3,
-            register_out: 0.9,
-            memory_in: 2.4,
-            memory_out: 3.0,
-            lut: 0.9,
-            carry: 0.05,
+            setup: 0.1,
+            register_out: 0.6,
+            lut: 1.25,
+            carry: 0.06,
             multiplier_bits: 18,
             multiplier_cycles: 2,
+            constant_digits: 8,
         }
     }
 
+    /// Of a selection among so many values.
+    pub(crate) fn choice(&self, values: usize) -> f64 {
+        // A level of functions of four bits selects one of two, two levels with their wires among four.
+        self.lut * f64::from(values.max(1).next_power_of_two().ilog2().div_ceil(2))
+    }
+
     /// The delay of a node's operation, and the cycles after which its registers have the result; 0 cycles if it has none.
-    pub(crate) fn operation(&self, graph: &Graph, node: Node) -> (f64, u32) {
-        let width = |node: Node| {
-            let (least, most) = graph.range(node);
-            bits((0, most.max(-1 - least)))
-        };
+    pub(crate) fn operation(&self, graph: &Graph, widths: &Widths, node: Node) -> (f64, u32) {
+        let width = |node: Node| widths.get(graph, node).0.max(1);
         let adder = |bits: u32| self.lut + self.carry * f64::from(bits);
         let data = graph.get(node);
         match data.op {
             Op::Const(_) | Op::Loop(_) | Op::Read(_) => (0.0, 0),
-            Op::Add(..) | Op::Sub(..) | Op::Lt(..) | Op::Eq(..) => (adder(width(node).max(1)), 0),
+            Op::Add(..) | Op::Sub(..) => (adder(width(node)), 0),
+            Op::Lt(a, b) | Op::Eq(a, b) => (adder(width(a).max(width(b))), 0),
             Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Select(..) => (self.lut, 0),
             Op::Shl(_, by) | Op::Shr(_, by) => {
-                if graph.constant(by).is_some() { (0.0, 0) } else { (self.lut * f64::from(bits(graph.range(by))), 0) }
+                if graph.constant(by).is_some() {
+                    (0.0, 0)
+                } else {
+                    (self.lut * f64::from(bits(graph.range(by))), 0)
+                }
             }
             Op::Mul(a, b) => {
-                if let Some(factor) = graph.constant(b) {
-                    // Sums of shifted operands.
-                    let sums = factor.unsigned_abs().count_ones().max(2).ilog2() + 1;
-                    return (adder(width(node)) * f64::from(sums), 0);
-                }
                 let tiles = width(a).div_ceil(self.multiplier_bits).max(width(b).div_ceil(self.multiplier_bits));
                 (0.0, self.multiplier_cycles + tiles.ilog2() * 2)
             }

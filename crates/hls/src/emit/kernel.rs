@@ -1,0 +1,456 @@
+//! One kernel of a module: counters, valid bits, operations, registers, accesses.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::names::Names;
+use super::{Options, address_bits, elements, vector};
+use crate::analysis::{Layout, is_registers};
+use crate::compile::{Design, Scheduled};
+use crate::ir::{Graph, Memory, Node, Op, Role, bits};
+use crate::pragma::{Mode, Ports};
+use crate::schedule::MEMORY_CYCLES;
+
+/// The emission of one kernel.
+pub(super) struct Emission<'d> {
+    design: &'d Design,
+    options: &'d Options<'d>,
+    number: usize,
+    scheduled: &'d Scheduled,
+    names: Names,
+    /// The last cycle in which each node is needed.
+    last: BTreeMap<Node, u32>,
+}
+
+impl<'d> Emission<'d> {
+    pub(super) fn new(design: &'d Design, options: &'d Options<'d>, number: usize, scheduled: &'d Scheduled) -> Self {
+        let names = Names::new(number, &scheduled.kernel);
+        let mut this = Self { design, options, number, scheduled, names, last: BTreeMap::new() };
+        this.uses();
+        this
+    }
+
+    fn graph(&self) -> &'d Graph {
+        &self.scheduled.kernel.graph
+    }
+
+    fn memory(&self, access: usize) -> &'d Memory {
+        &self.design.program.memories[self.scheduled.kernel.accesses[access].memory]
+    }
+
+    fn is_stream(&self, access: usize) -> bool {
+        self.memory(access).mode == Some(Mode::Stream)
+    }
+
+    /// The bits of a node's signal, and whether the highest one is a sign.
+    fn width(&self, node: Node) -> (u32, bool) {
+        self.scheduled.widths.get(self.graph(), node)
+    }
+
+    /// Accesses that something needs.
+    fn accesses(&self) -> impl Iterator<Item = (usize, &'d crate::ir::Access)> {
+        let scheduled = self.scheduled;
+        scheduled.kernel.accesses.iter().enumerate().filter(|(number, _)| scheduled.is_used(*number))
+    }
+
+    /// The cycle in which a node's operation takes its operands.
+    fn begin(&self, node: Node) -> u32 {
+        self.scheduled.schedule.nodes[node.index()].0 - self.scheduled.registers[node.index()]
+    }
+
+    fn need(&mut self, node: Node, cycle: u32) {
+        if self.graph().constant(node).is_some() {
+            return;
+        }
+        let last = self.last.entry(node).or_insert(cycle);
+        *last = (*last).max(cycle);
+    }
+
+    /// Finds what is needed, and until when.
+    fn uses(&mut self) {
+        let schedule = &self.scheduled.schedule;
+        let accesses: Vec<_> = self.accesses().collect();
+        for (number, access) in accesses {
+            let (cycle, address) = (schedule.accesses[number], self.scheduled.addresses[number]);
+            let memory = self.memory(number);
+            access.condition.into_iter().for_each(|condition| self.need(condition, cycle));
+            access.written.into_iter().for_each(|written| self.need(written, cycle));
+            if self.is_stream(number) {
+                continue;
+            }
+            if !is_registers(memory) {
+                self.need(address.row, cycle);
+            }
+            if Layout::of(memory).banks > 1 {
+                // What comes from the banks is selected when it comes.
+                let reads = access.written.is_none() && !is_registers(memory);
+                self.need(address.bank, if reads { cycle + MEMORY_CYCLES } else { cycle });
+            }
+        }
+        // Operands come before what uses them.
+        let nodes: Vec<Node> = self.graph().nodes().map(|(node, _)| node).collect();
+        for node in nodes.into_iter().rev() {
+            if self.last.contains_key(&node) {
+                let begin = self.begin(node);
+                self.graph().get(node).op.operands().into_iter().for_each(|operand| self.need(operand, begin));
+            }
+        }
+    }
+
+    /// A node in a cycle.
+    fn at(&self, node: Node, cycle: u32) -> String {
+        if let Some(value) = self.graph().constant(node) {
+            let (bits, signed) = self.width(node);
+            return if signed { format!("-{bits}'sd{}", -value) } else { format!("{bits}'d{value}") };
+        }
+        let own = self.scheduled.schedule.nodes[node.index()].0;
+        debug_assert!(cycle >= own, "a value before it is there");
+        if cycle == own { self.names.of(node) } else { format!("{}_c{cycle}", self.names.of(node)) }
+    }
+
+    /// A node in a cycle, in so many bits.
+    fn wide(&self, node: Node, cycle: u32, to: u32) -> String {
+        if let Some(value) = self.graph().constant(node) {
+            let mask = if to >= 127 { i128::MAX } else { (1i128 << to) - 1 };
+            return format!("{to}'d{}", value & mask);
+        }
+        let (bits, signed) = self.width(node);
+        let text = self.at(node, cycle);
+        match bits == to {
+            true => text,
+            false if signed && bits < to => format!("{to}'(signed'({text}))"),
+            false => format!("{to}'({text})"),
+        }
+    }
+
+    /// ` && kN_run`, if the kernel may have to wait.
+    fn and_run(&self) -> String {
+        if self.scheduled.waits(self.design) { format!(" && k{}_run", self.number) } else { String::new() }
+    }
+
+    /// `if (kN_run) `, if the kernel may have to wait.
+    fn if_run(&self) -> String {
+        if self.scheduled.waits(self.design) { format!("if (k{}_run) ", self.number) } else { String::new() }
+    }
+
+    pub(super) fn write(&self, out: &mut String) {
+        let k = self.number;
+        let kernel = &self.scheduled.kernel;
+        let depth = self.scheduled.schedule.depth;
+        let _ =
+            writeln!(out, "  // {}, an iteration of which is in its cycle i where k{k}_valid[i] is high.", kernel.name);
+        if self.scheduled.waits(self.design) {
+            let _ = writeln!(out, "  logic k{k}_taken, k{k}_given, k{k}_run;");
+        }
+        self.counters(out);
+        let _ = writeln!(out, "  logic [{}:0] k{k}_valid;", depth - 1);
+        let _ = writeln!(out, "  assign k{k}_valid[0] = k{k}_issue;");
+        if depth > 1 {
+            let (last, run) = (depth - 1, self.if_run());
+            let _ = writeln!(out, "  always_ff @(posedge clk_i or negedge rst_ni) begin");
+            let _ = writeln!(out, "    if (!rst_ni) k{k}_valid[{last}:1] <= '0;");
+            let _ = writeln!(out, "    else {run}k{k}_valid[{last}:1] <= k{k}_valid[{}:0];", last - 1);
+            let _ = writeln!(out, "  end");
+        }
+        // In the last cycle of the last iteration.
+        let all = match depth {
+            1 => format!("k{k}_all_q"),
+            _ => format!("k{k}_all_q && k{k}_valid[{}:0] == '0{}", depth - 2, self.and_run()),
+        };
+        let _ = writeln!(out, "  assign ends[{k}] = active_q[{k}] && {all};\n");
+        let late = self.late();
+        // A name is declared before it is used.
+        for &(node, own, last) in &late {
+            let names: Vec<String> = (own + 1..=last).map(|cycle| self.at(node, cycle)).collect();
+            for names in names.chunks(6) {
+                let _ = writeln!(out, "  logic{} {};", vector(self.width(node).0), names.join(", "));
+            }
+        }
+        for (number, access) in self.accesses() {
+            let memory = self.memory(number);
+            if access.written.is_none() && (matches!(memory.role, Role::Table(_)) || self.is_stream(number)) {
+                let _ = writeln!(out, "  logic{} k{k}_x{number}_q;", vector(memory.bits()));
+            }
+        }
+        for (node, data) in self.graph().nodes().filter(|(node, _)| self.last.contains_key(node)) {
+            self.node(out, node, data.op);
+        }
+        self.delays(out, &late);
+        self.connect(out);
+        self.waiting(out);
+    }
+
+    /// When the kernel stands still for a stream.
+    fn waiting(&self, out: &mut String) {
+        if !self.scheduled.waits(self.design) {
+            return;
+        }
+        let k = self.number;
+        let mut taken = Vec::new();
+        let mut given = Vec::new();
+        for (number, access) in self.accesses().filter(|(number, _)| self.is_stream(*number)) {
+            let name = &self.memory(number).name;
+            if access.written.is_some() {
+                taken.push(format!("(!k{k}_x{number}_en || {name}_ready_i)"));
+            } else {
+                given.push(format!("(!k{k}_x{number}_en || {name}_valid_i)"));
+            }
+        }
+        let all = |of: Vec<String>| if of.is_empty() { "1'b1".to_owned() } else { of.join(" && ") };
+        let _ = writeln!(out, "  // Streams have what is asked for, and take what is written.");
+        let _ = writeln!(out, "  assign k{k}_given = {};", all(given));
+        let _ = writeln!(out, "  assign k{k}_taken = {};", all(taken));
+        let _ = writeln!(out, "  assign k{k}_run = k{k}_given && k{k}_taken;\n");
+    }
+
+    /// The loops' variables.
+    fn counters(&self, out: &mut String) {
+        let k = self.number;
+        let kernel = &self.scheduled.kernel;
+        let schedule = &self.scheduled.schedule;
+        let _ = writeln!(out, "  logic k{k}_issue, k{k}_all_q;");
+        let wait = schedule.interval.max(1) - 1;
+        let most_wait = wait + schedule.gap;
+        let wait_bits = bits((0, i128::from(most_wait)));
+        if most_wait > 0 {
+            let _ = writeln!(out, "  logic{} k{k}_wait_q;", vector(wait_bits));
+            let _ = writeln!(out, "  assign k{k}_issue = active_q[{k}] && !k{k}_all_q && k{k}_wait_q == '0;");
+        } else {
+            let _ = writeln!(out, "  assign k{k}_issue = active_q[{k}] && !k{k}_all_q;");
+        }
+        // A loop of one iteration has a constant, and no counter.
+        let counter = |level: usize| {
+            let of = |(node, data): (Node, &crate::ir::NodeData)| (data.op == Op::Loop(level)).then_some(node);
+            self.graph().nodes().find_map(of).filter(|_| kernel.loops[level].trips > 1)
+        };
+        let levels: Vec<(usize, Node)> =
+            (0..kernel.loops.len()).filter_map(|level| Some((level, counter(level)?))).collect();
+        let name = |node: Node| self.names.of(node);
+        let number = |node: Node, value: i64| format!("{}'d{value}", self.width(node).0);
+        let last = |level: usize| {
+            kernel.loops[level].first + kernel.loops[level].step * (kernel.loops[level].trips as i64 - 1)
+        };
+        for &(_, node) in &levels {
+            let _ = writeln!(out, "  logic{} {};", vector(self.width(node).0), name(node));
+        }
+        // Whether a level and all levels inside of it are at their last value.
+        let ends = |from: usize| {
+            let all: Vec<String> = levels
+                .iter()
+                .filter(|(level, _)| *level >= from)
+                .map(|&(level, node)| format!("{} == {}", name(node), number(node, last(level))))
+                .collect();
+            if all.is_empty() { "1'b1".to_owned() } else { all.join(" && ") }
+        };
+        let reset = |out: &mut String| {
+            let _ = writeln!(out, "      k{k}_all_q <= 1'b0;");
+            if most_wait > 0 {
+                let _ = writeln!(out, "      k{k}_wait_q <= '0;");
+            }
+            for &(level, node) in &levels {
+                let _ = writeln!(out, "      {} <= {};", name(node), number(node, kernel.loops[level].first));
+            }
+        };
+        let run = self.and_run();
+        let _ = writeln!(out, "  always_ff @(posedge clk_i or negedge rst_ni) begin");
+        let _ = writeln!(out, "    if (!rst_ni) begin");
+        reset(out);
+        let _ = writeln!(out, "    end else if (!active_q[{k}]) begin");
+        reset(out);
+        let _ = writeln!(out, "    end else if (k{k}_issue{run}) begin");
+        let _ = writeln!(out, "      k{k}_all_q <= {};", ends(0));
+        if most_wait > 0 {
+            let innermost = kernel.loops.len().saturating_sub(1);
+            let (long, short) = (format!("{wait_bits}'d{most_wait}"), format!("{wait_bits}'d{wait}"));
+            let waits = if schedule.gap == 0 { short } else { format!("{} ? {long} : {short}", ends(innermost)) };
+            let _ = writeln!(out, "      k{k}_wait_q <= {waits};");
+        }
+        for (position, &(level, node)) in levels.iter().enumerate() {
+            let one = &kernel.loops[level];
+            let (sign, step) = if one.step < 0 { ("-", -one.step) } else { ("+", one.step) };
+            let at_end = format!("{} == {}", name(node), number(node, last(level)));
+            let next = format!("{at_end} ? {} : {} {sign} {}", number(node, one.first), name(node), number(node, step));
+            if position + 1 == levels.len() {
+                let _ = writeln!(out, "      {} <= {next};", name(node));
+            } else {
+                let _ = writeln!(out, "      if ({}) {} <= {next};", ends(level + 1), name(node));
+            }
+        }
+        if most_wait > 0 {
+            let _ = writeln!(out, "    end else if (k{k}_wait_q != '0{run}) begin");
+            let _ = writeln!(out, "      k{k}_wait_q <= k{k}_wait_q - 1'b1;");
+        }
+        let _ = writeln!(out, "    end\n  end");
+    }
+
+    fn node(&self, out: &mut String, node: Node, op: Op) {
+        let (bits, _) = self.width(node);
+        let (name, cycle) = (self.names.of(node), self.begin(node));
+        let wide = |operand: Node| self.wide(operand, cycle, bits);
+        // A comparison needs as many bits as its operands, and a sign where one of them has it.
+        let compared = |a: Node, b: Node| {
+            let (x, y) = (self.width(a), self.width(b));
+            let signed = x.1 || y.1;
+            let to = |of: (u32, bool)| of.0 + u32::from(signed && !of.1);
+            let to = to(x).max(to(y));
+            let of = |node: Node| {
+                let text = self.wide(node, cycle, to);
+                if signed { format!("signed'({text})") } else { text }
+            };
+            (of(a), of(b))
+        };
+        let text = match op {
+            Op::Const(_) | Op::Loop(_) => return,
+            Op::Read(access) => {
+                let (all, text) = (self.memory(access).bits(), self.read(access));
+                if all == bits { text } else { format!("{bits}'({text})") }
+            }
+            Op::Add(a, b) => format!("{} + {}", wide(a), wide(b)),
+            Op::Sub(a, b) => format!("{} - {}", wide(a), wide(b)),
+            Op::Mul(a, b) => format!("{} * {}", wide(a), wide(b)),
+            Op::And(a, b) => format!("{} & {}", wide(a), wide(b)),
+            Op::Or(a, b) => format!("{} | {}", wide(a), wide(b)),
+            Op::Xor(a, b) => format!("{} ^ {}", wide(a), wide(b)),
+            Op::Shl(a, b) => format!("{} << {}", wide(a), self.at(b, cycle)),
+            Op::Shr(a, b) => {
+                let (of_a, signed) = self.width(a);
+                let from = of_a.max(bits);
+                let shifted = self.wide(a, cycle, from);
+                let by = self.at(b, cycle);
+                if signed {
+                    format!("{bits}'(signed'({shifted}) >>> {by})")
+                } else {
+                    format!("{bits}'({shifted} >> {by})")
+                }
+            }
+            Op::Lt(a, b) => {
+                let (a, b) = compared(a, b);
+                format!("{a} < {b}")
+            }
+            Op::Eq(a, b) => {
+                let (a, b) = compared(a, b);
+                format!("{a} == {b}")
+            }
+            Op::Select(c, a, b) => {
+                let condition = self.at(c, cycle);
+                let condition = if self.width(c).0 == 1 { condition } else { format!("{condition} != '0") };
+                format!("{condition} ? {} : {}", wide(a), wide(b))
+            }
+            // No kernel has divisions after they were expanded.
+            Op::Div(..) | Op::Rem(..) => return,
+        };
+        let stages = self.scheduled.registers[node.index()];
+        if stages == 0 {
+            let _ = writeln!(out, "  logic{} {name};\n  assign {name} = {text};", vector(bits));
+            return;
+        }
+        let _ = writeln!(out, "  logic{}{} {name}_p;", elements(stages as usize), vector(bits));
+        let _ = writeln!(out, "  logic{} {name};\n  assign {name} = {name}_p[{}];", vector(bits), stages - 1);
+        let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
+        let run = self.if_run();
+        let _ = writeln!(out, "    {run}{name}_p[0] <= {text};");
+        for stage in 1..stages {
+            let _ = writeln!(out, "    {run}{name}_p[{stage}] <= {name}_p[{}];", stage - 1);
+        }
+        let _ = writeln!(out, "  end");
+    }
+
+    /// What an access reads, in the cycle in which it is there.
+    fn read(&self, access: usize) -> String {
+        let memory = self.memory(access);
+        let (cycle, address) = (self.scheduled.schedule.accesses[access], self.scheduled.addresses[access]);
+        let banks = Layout::of(memory).banks;
+        if matches!(memory.role, Role::Table(_)) || self.is_stream(access) {
+            return format!("k{}_x{access}_q", self.number);
+        }
+        let suffix = if self.design.is_inside(memory, self.options) { "" } else { "_i" };
+        let (from, at) = if is_registers(memory) {
+            (format!("{}_q", memory.name), cycle)
+        } else {
+            (format!("{}_read_data{suffix}", memory.name), cycle + MEMORY_CYCLES)
+        };
+        let port = match memory.ports {
+            Ports::TwoOfAny if !is_registers(memory) => format!("[{}]", self.scheduled.schedule.ports[access]),
+            _ => String::new(),
+        };
+        let bank = if banks == 1 { "0".to_owned() } else { self.wide(address.bank, at, address_bits(banks)) };
+        format!("{from}[{bank}]{port}")
+    }
+
+    /// Nodes that are needed later than they come: with the cycle in which they come, and the last one.
+    fn late(&self) -> Vec<(Node, u32, u32)> {
+        let nodes = self.last.iter().map(|(&node, &last)| (node, self.scheduled.schedule.nodes[node.index()].0, last));
+        nodes.filter(|(_, own, last)| last > own).collect()
+    }
+
+    /// Registers for values that are needed later than they come.
+    fn delays(&self, out: &mut String, late: &[(Node, u32, u32)]) {
+        if late.is_empty() {
+            return;
+        }
+        let run = self.if_run();
+        let open = if run.is_empty() { "" } else { "begin" };
+        let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
+        if !run.is_empty() {
+            let _ = writeln!(out, "    {run}{open}");
+        }
+        for &(node, own, last) in late {
+            for cycle in own + 1..=last {
+                let _ = writeln!(out, "    {} <= {};", self.at(node, cycle), self.at(node, cycle - 1));
+            }
+        }
+        if !run.is_empty() {
+            let _ = writeln!(out, "    end");
+        }
+        let _ = writeln!(out, "  end");
+    }
+
+    /// The signals by which accesses reach their banks.
+    fn connect(&self, out: &mut String) {
+        let k = self.number;
+        for (number, access) in self.accesses() {
+            let (cycle, address) = (self.scheduled.schedule.accesses[number], self.scheduled.addresses[number]);
+            let memory = self.memory(number);
+            let layout = Layout::of(memory);
+            let signal = format!("k{k}_x{number}");
+            let what = if access.written.is_some() { "writes" } else { "reads" };
+            let condition = access.condition.map_or(String::new(), |node| format!(" && {}", self.at(node, cycle)));
+            if matches!(memory.role, Role::Table(_)) {
+                let row = address_bits(memory.len());
+                let from = format!("{}_at({})", memory.name, self.wide(address.row, cycle, row));
+                let _ = writeln!(out, "  always_ff @(posedge clk_i) {}{signal}_q <= {from};", self.if_run());
+                continue;
+            }
+            if is_registers(memory) && access.written.is_none() {
+                continue;
+            }
+            let _ = writeln!(out, "  // Line {}: {what} {}.", access.place.line, memory.name);
+            // A stream is asked before it is known whether the kernel can go on.
+            let run = if self.is_stream(number) { String::new() } else { self.and_run() };
+            let _ = writeln!(out, "  logic {signal}_en;\n  assign {signal}_en = k{k}_valid[{cycle}]{condition}{run};");
+            if let Some(written) = access.written {
+                let bits = memory.bits();
+                let data = self.wide(written, cycle, bits);
+                let _ = writeln!(out, "  logic{} {signal}_data;\n  assign {signal}_data = {data};", vector(bits));
+            }
+            if self.is_stream(number) {
+                if access.written.is_none() {
+                    let run = self.if_run();
+                    let _ = writeln!(out, "  always_ff @(posedge clk_i) {run}{signal}_q <= {}_data_i;", memory.name);
+                }
+                continue;
+            }
+            if layout.banks > 1 {
+                let bits = address_bits(layout.banks);
+                let bank = self.wide(address.bank, cycle, bits);
+                let _ = writeln!(out, "  logic{} {signal}_bank;\n  assign {signal}_bank = {bank};", vector(bits));
+            }
+            if !is_registers(memory) {
+                let bits = address_bits(layout.depth);
+                let row = self.wide(address.row, cycle, bits);
+                let _ = writeln!(out, "  logic{} {signal}_row;\n  assign {signal}_row = {row};", vector(bits));
+            }
+        }
+        out.push('\n');
+    }
+}

@@ -1,0 +1,353 @@
+//! Memories of a module, and what connects accesses with their banks.
+
+use std::fmt::Write as _;
+
+use super::{Memories, Options, Port, address_bits, elements, vector};
+use crate::analysis::{Layout, is_registers};
+use crate::compile::Design;
+use crate::ir::{Memory, Role};
+use crate::pragma::{Mode, Ports};
+
+/// An access as its kernel's signals.
+struct Signal {
+    name: String,
+    writes: bool,
+    port: u8,
+}
+
+impl Design {
+    /// The ports by which a memory outside is connected.
+    pub(super) fn ports_of(&self, memory: &Memory, options: &Options) -> Vec<Port> {
+        let layout = Layout::of(memory);
+        let (name, banks, element) = (&memory.name, elements(layout.banks), vector(memory.bits()));
+        let port = |input: bool, bits: &str, suffix: &str, comment: &str| {
+            Port::new(input, bits, format!("{name}_{suffix}"), format!("{name}: {comment}"))
+        };
+        let row = vector(address_bits(layout.depth));
+        let banks_of = layout.banks;
+        let with = |bits: &str, of: &str| format!("{}{}", bits, of);
+        match memory.role {
+            Role::Local | Role::Table(_) => Vec::new(),
+            Role::Result => vec![port(false, &with(&banks, &element), "o", "the function's value at the end.")],
+            Role::Parameter if memory.mode == Some(Mode::Stream) => {
+                if self.is_written(memory) {
+                    vec![
+                        port(false, "", "valid_o", "stream: the element is valid."),
+                        port(true, "", "ready_i", "stream: the receiver takes it."),
+                        port(false, &element, "data_o", "stream: the element."),
+                    ]
+                } else {
+                    vec![
+                        port(true, "", "valid_i", "stream: the element is valid."),
+                        port(false, "", "ready_o", "stream: it is taken."),
+                        port(true, &element, "data_i", "stream: the element."),
+                    ]
+                }
+            }
+            // A value, which the function cannot give back.
+            Role::Parameter if memory.lengths.is_empty() => {
+                vec![port(true, &with(&banks, &element), "i", "the value at the start.")]
+            }
+            Role::Parameter if is_registers(memory) => vec![
+                port(true, &with(&banks, &element), "i", "elements at the start."),
+                port(false, &with(&banks, &element), "o", "elements at the end."),
+            ],
+            Role::Parameter if self.is_inside(memory, options) => {
+                let bank = vector(address_bits(banks_of));
+                let mut ports = vec![
+                    port(true, "", "en_i", "the host reads or writes a place; counts while idle_o is high."),
+                    port(true, "", "write_i", "it writes."),
+                ];
+                if banks_of > 1 {
+                    ports.push(port(true, &bank, "bank_i", "the bank of the place."));
+                }
+                ports.push(port(true, &row, "row_i", "the row of the place."));
+                ports.push(port(true, &element, "data_i", "the element to write."));
+                ports.push(port(false, &element, "data_o", "the element of a read, two cycles later."));
+                ports
+            }
+            Role::Parameter => match memory.ports {
+                Ports::ReadAndWrite => vec![
+                    port(false, &banks, "read_en_o", "a row of a bank is asked for."),
+                    port(false, &with(&banks, &row), "read_addr_o", "the row."),
+                    port(true, &with(&banks, &element), "read_data_i", "its element, in the next cycle."),
+                    port(false, &banks, "write_en_o", "a row of a bank is written."),
+                    port(false, &with(&banks, &row), "write_addr_o", "the row."),
+                    port(false, &with(&banks, &element), "write_data_o", "its element."),
+                ],
+                Ports::TwoOfAny => vec![
+                    port(false, &with(&banks, &elements(2)), "en_o", "a row is read or written at a port of a bank."),
+                    port(false, &with(&banks, &elements(2)), "write_o", "it is written."),
+                    port(false, &with(&banks, &with(&elements(2), &row)), "addr_o", "the row."),
+                    port(false, &with(&banks, &with(&elements(2), &element)), "write_data_o", "the element to write."),
+                    port(
+                        true,
+                        &with(&banks, &with(&elements(2), &element)),
+                        "read_data_i",
+                        "the element, in the next cycle.",
+                    ),
+                ],
+            },
+        }
+    }
+
+    /// Whether the module holds the banks of a memory itself.
+    pub(super) fn is_inside(&self, memory: &Memory, options: &Options) -> bool {
+        match memory.role {
+            Role::Local => true,
+            Role::Parameter => options.memories == Memories::Inside && memory.mode.is_none() && !is_registers(memory),
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_written(&self, memory: &Memory) -> bool {
+        self.signals_of(memory).iter().any(|signal| signal.writes)
+    }
+
+    fn signals_of(&self, memory: &Memory) -> Vec<Signal> {
+        let number = self.program.memories.iter().position(|other| std::ptr::eq(other, memory));
+        let mut signals = Vec::new();
+        for (kernel, one) in self.kernels.iter().enumerate() {
+            for (index, access) in one.kernel.accesses.iter().enumerate() {
+                if Some(access.memory) == number && one.is_used(index) {
+                    let name = format!("k{kernel}_x{index}");
+                    signals.push(Signal { name, writes: access.written.is_some(), port: one.schedule.ports[index] });
+                }
+            }
+        }
+        signals
+    }
+
+    /// Tables, registers, and memories of the module's own.
+    pub(super) fn storage(&self, out: &mut String, memory: &Memory, options: &Options) {
+        let layout = Layout::of(memory);
+        let (name, element) = (&memory.name, vector(memory.bits()));
+        let (banks, depth) = (layout.banks, layout.depth);
+        match &memory.role {
+            Role::Table(contents) => {
+                if self.signals_of(memory).is_empty() {
+                    return;
+                }
+                let row = address_bits(contents.len());
+                let _ = writeln!(out, "  // The table {name}.");
+                let _ = writeln!(out, "  function automatic logic{element} {name}_at(logic{} row);", vector(row));
+                let _ = writeln!(out, "    case (row)");
+                for (row_of, value) in contents.iter().enumerate() {
+                    let _ = writeln!(out, "      {row}'d{row_of}: return {}'d{value};", memory.bits());
+                }
+                let _ = writeln!(out, "      default: return '0;\n    endcase\n  endfunction\n");
+            }
+            _ if is_registers(memory) => {
+                let _ = writeln!(out, "  logic{}{element} {name}_q;", elements(banks));
+            }
+            _ if !self.is_inside(memory, options) => {}
+            _ => {
+                let row = vector(address_bits(depth));
+                let _ = writeln!(out, "  // The memory {name}: {banks} banks of {depth} elements.");
+                let ports = if memory.ports == Ports::TwoOfAny { elements(2) } else { String::new() };
+                let of = format!("{}{ports}", elements(banks));
+                match memory.ports {
+                    Ports::ReadAndWrite => {
+                        let _ = writeln!(out, "  logic{of} {name}_read_en, {name}_write_en;");
+                        let _ = writeln!(out, "  logic{of}{row} {name}_read_addr, {name}_write_addr;");
+                    }
+                    Ports::TwoOfAny => {
+                        let _ = writeln!(out, "  logic{of} {name}_en, {name}_write;");
+                        let _ = writeln!(out, "  logic{of}{row} {name}_addr;");
+                    }
+                }
+                let _ = writeln!(out, "  logic{of}{element} {name}_read_data, {name}_write_data;");
+                let _ = writeln!(out, "  for (genvar bank = 0; bank < {banks}; bank++) begin : gen_{name}");
+                let _ = writeln!(out, "    logic{element} contents[{depth}];");
+                let _ = writeln!(out, "    always_ff @(posedge clk_i) begin");
+                let assigned = match memory.ports {
+                    Ports::ReadAndWrite => vec![
+                        format!("if ({name}_read_en[bank]) {name}_read_data[bank] <= contents[{name}_read_addr[bank]];"),
+                        format!("if ({name}_write_en[bank]) contents[{name}_write_addr[bank]] <= {name}_write_data[bank];"),
+                    ],
+                    Ports::TwoOfAny => (0..2)
+                        .flat_map(|port| {
+                            let at = format!("[bank][{port}]");
+                            [
+                                format!("if ({name}_en{at}) {name}_read_data{at} <= contents[{name}_addr{at}];"),
+                                format!("if ({name}_en{at} && {name}_write{at}) contents[{name}_addr{at}] <= {name}_write_data{at};"),
+                            ]
+                        })
+                        .collect(),
+                };
+                for line in assigned {
+                    let _ = writeln!(out, "      {line}");
+                }
+                let _ = writeln!(out, "    end\n  end\n");
+            }
+        }
+    }
+
+    /// Which accesses use the ports of each bank.
+    pub(super) fn arbitration(&self, out: &mut String, memory: &Memory, options: &Options) {
+        if matches!(memory.role, Role::Table(_)) {
+            return;
+        }
+        let layout = Layout::of(memory);
+        let mut signals = self.signals_of(memory);
+        if memory.mode == Some(Mode::Stream) {
+            self.stream(out, memory);
+        } else if is_registers(memory) {
+            self.registers(out, memory, &signals, &layout);
+        } else {
+            let inside = self.is_inside(memory, options);
+            if inside && memory.role == Role::Parameter {
+                signals.extend(host(out, memory, &layout));
+            }
+            banks(out, memory, &signals, &layout, inside);
+        }
+    }
+
+    /// A stream is connected to its one kernel.
+    fn stream(&self, out: &mut String, memory: &Memory) {
+        let (name, signals) = (&memory.name, self.signals_of(memory));
+        let any = |suffix: &str| {
+            signals.iter().map(|signal| format!("{}_{suffix}", signal.name)).collect::<Vec<_>>().join(" || ")
+        };
+        let _ = writeln!(out, "  // The stream {name}.");
+        let kernel = signals.first().and_then(|signal| signal.name.split('_').next()).unwrap_or("k0");
+        if self.is_written(memory) {
+            let _ = writeln!(out, "  assign {name}_valid_o = ({}) && {kernel}_given;", any("en"));
+            let data: Vec<String> = signals
+                .iter()
+                .map(|signal| format!("({{{}{{{}_en}}}} & {}_data)", memory.bits(), signal.name, signal.name))
+                .collect();
+            let _ = writeln!(out, "  assign {name}_data_o = {};\n", data.join(" | "));
+        } else {
+            let _ = writeln!(out, "  assign {name}_ready_o = ({}) && {kernel}_taken;\n", any("en"));
+        }
+    }
+
+    fn registers(&self, out: &mut String, memory: &Memory, signals: &[Signal], layout: &Layout) {
+        let name = &memory.name;
+        let _ = writeln!(out, "  // The registers of {name}.");
+        let mut lines = Vec::new();
+        if memory.role == Role::Parameter {
+            lines.push(format!("if (idle_o && start_i) {name}_q <= {name}_i;"));
+        }
+        for signal in signals.iter().filter(|signal| signal.writes).map(|signal| &signal.name) {
+            let bank = if layout.banks == 1 { "0".to_owned() } else { format!("{signal}_bank") };
+            lines.push(format!("if ({signal}_en) {name}_q[{bank}] <= {signal}_data;"));
+        }
+        if !lines.is_empty() {
+            let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
+            for line in lines {
+                let _ = writeln!(out, "    {line}");
+            }
+            let _ = writeln!(out, "  end");
+        }
+        if memory.role == Role::Result || (memory.role == Role::Parameter && !memory.lengths.is_empty()) {
+            let _ = writeln!(out, "  assign {name}_o = {name}_q;");
+        }
+        out.push('\n');
+    }
+}
+
+/// The host's reads and writes of a memory, while no run is in progress.
+fn host(out: &mut String, memory: &Memory, layout: &Layout) -> [Signal; 2] {
+    let name = &memory.name;
+    let (bank, row) = (vector(address_bits(layout.banks)), vector(address_bits(layout.depth)));
+    let _ = writeln!(out, "  // The host's access to {name}.");
+    for (kind, sign) in [("read", "!"), ("write", "")] {
+        let _ = writeln!(out, "  logic {name}_host_{kind}_en;");
+        let _ = writeln!(out, "  assign {name}_host_{kind}_en = {name}_en_i && {sign}{name}_write_i && idle_o;");
+        if layout.banks > 1 {
+            let _ = writeln!(
+                out,
+                "  logic{bank} {name}_host_{kind}_bank;\n  assign {name}_host_{kind}_bank = {name}_bank_i;"
+            );
+        }
+        let _ = writeln!(out, "  logic{row} {name}_host_{kind}_row;\n  assign {name}_host_{kind}_row = {name}_row_i;");
+    }
+    let element = vector(memory.bits());
+    let _ = writeln!(out, "  logic{element} {name}_host_write_data;\n  assign {name}_host_write_data = {name}_data_i;");
+    let port = if memory.ports == Ports::TwoOfAny { "[0]" } else { "" };
+    if layout.banks > 1 {
+        let _ = writeln!(out, "  logic [1:0]{bank} {name}_host_q;");
+        let _ = writeln!(out, "  always_ff @(posedge clk_i) {name}_host_q <= {{{name}_host_q[0], {name}_bank_i}};");
+        let _ = writeln!(out, "  assign {name}_data_o = {name}_read_data[{name}_host_q[1]]{port};\n");
+    } else {
+        let _ = writeln!(out, "  assign {name}_data_o = {name}_read_data[0]{port};\n");
+    }
+    let signal = |kind: &str, writes: bool| Signal { name: format!("{name}_host_{kind}"), writes, port: 0 };
+    [signal("read", false), signal("write", true)]
+}
+
+/// Each port of a bank has registers, and in them what the one access asks for that uses it.
+fn banks(out: &mut String, memory: &Memory, signals: &[Signal], layout: &Layout, inside: bool) {
+    let name = &memory.name;
+    let suffix = if inside { "" } else { "_o" };
+    let (row, element) = (address_bits(layout.depth), memory.bits());
+    let ports = if memory.ports == Ports::TwoOfAny { elements(2) } else { String::new() };
+    let of = format!("{}{ports}", elements(layout.banks));
+    // What ports have, with its bits.
+    let (row_of, element_of) = (vector(row), vector(element));
+    let parts: Vec<(&str, &str)> = match memory.ports {
+        Ports::ReadAndWrite => vec![
+            ("read_en", ""),
+            ("read_addr", &row_of),
+            ("write_en", ""),
+            ("write_addr", &row_of),
+            ("write_data", &element_of),
+        ],
+        Ports::TwoOfAny => vec![("en", ""), ("write", ""), ("addr", &row_of), ("write_data", &element_of)],
+    };
+    let _ = writeln!(
+        out,
+        "  // The ports of {name}. Each has one access in a cycle at the most: rows and elements are joined by or."
+    );
+    for (part, bits) in &parts {
+        let _ = writeln!(out, "  logic{of}{bits} {name}_{part}_d;");
+    }
+    let _ = writeln!(out, "  always_comb begin");
+    for (part, _) in &parts {
+        let _ = writeln!(out, "    {name}_{part}_d = '0;");
+    }
+    let _ = writeln!(out, "    for (int unsigned bank = 0; bank < {}; bank++) begin", layout.banks);
+    for signal in signals {
+        let (kind, at) = match (memory.ports, signal.writes) {
+            (Ports::ReadAndWrite, true) => ("write_", "[bank]".to_owned()),
+            (Ports::ReadAndWrite, false) => ("read_", "[bank]".to_owned()),
+            (Ports::TwoOfAny, _) => ("", format!("[bank][{}]", signal.port)),
+        };
+        let one = &signal.name;
+        let bank_bits = address_bits(layout.banks);
+        let condition = if layout.banks == 1 {
+            format!("{one}_en")
+        } else {
+            format!("{one}_en && {one}_bank == {bank_bits}'(bank)")
+        };
+        let _ = writeln!(out, "      if ({condition}) begin");
+        let _ = writeln!(out, "        {name}_{kind}en_d{at} = 1'b1;");
+        let target = format!("{name}_{kind}addr_d{at}");
+        let _ = writeln!(out, "        {target} = {target} | {row}'({one}_row);");
+        if signal.writes {
+            if memory.ports == Ports::TwoOfAny {
+                let _ = writeln!(out, "        {name}_write_d{at} = 1'b1;");
+            }
+            let target = format!("{name}_write_data_d{at}");
+            let _ = writeln!(out, "        {target} = {target} | {element}'({one}_data);");
+        }
+        let _ = writeln!(out, "      end");
+    }
+    let _ = writeln!(out, "    end\n  end");
+    let enables = |part: &str| part.ends_with("en");
+    let _ = writeln!(out, "  always_ff @(posedge clk_i or negedge rst_ni) begin\n    if (!rst_ni) begin");
+    for (part, _) in parts.iter().filter(|(part, _)| enables(part)) {
+        let _ = writeln!(out, "      {name}_{part}{suffix} <= '0;");
+    }
+    let _ = writeln!(out, "    end else begin");
+    for (part, _) in parts.iter().filter(|(part, _)| enables(part)) {
+        let _ = writeln!(out, "      {name}_{part}{suffix} <= {name}_{part}_d;");
+    }
+    let _ = writeln!(out, "    end\n  end\n  always_ff @(posedge clk_i) begin");
+    for (part, _) in parts.iter().filter(|(part, _)| !enables(part)) {
+        let _ = writeln!(out, "    {name}_{part}{suffix} <= {name}_{part}_d;");
+    }
+    let _ = writeln!(out, "  end\n");
+}

@@ -1,0 +1,321 @@
+//! Quotients, remainders and products by constants, without a divider or a multiplier.
+//!
+//! Barrett's estimate of a quotient is a product and a shift: q' = ⌊⌊x/2^s⌋·m/2^t⌋ with m = ⌊2^(s+t)/d⌋ (P. Barrett, CRYPTO
+//! 1986). The estimate is never too great. The remainder is x − q'·d, less d as long as it is not below d. Here s and t are
+//! the ones with the shortest products for which one subtraction is enough: for each value of ⌊x/2^s⌋ the greatest remainder
+//! is computed, so that this is no bound but the truth, and the remainder has no bit too many.
+
+use crate::analysis::Layout;
+use crate::diagnostic::{Problem, Result};
+use crate::ir::{Full, Graph, Kernel, Node, Op, bits};
+use crate::schedule::Address;
+
+/// Values of ⌊x/2^s⌋ that are tried; beyond, the bound of the estimate decides.
+const TRIED: i128 = 1 << 20;
+
+/// An estimate of x/d.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Estimate {
+    /// s
+    before: u32,
+    /// m
+    factor: i128,
+    /// t
+    after: u32,
+    /// The greatest x − q'·d.
+    most: i128,
+}
+
+impl Estimate {
+    /// The shortest one for x up to `most`, after which one subtraction is enough.
+    fn of(most: i128, d: i128) -> Option<Self> {
+        let width = bits((0, d));
+        // A greater s leaves more of x out, a greater t needs a longer factor.
+        let mut found: Option<(u32, Self)> = None;
+        for before in (0..width).rev() {
+            let kept = most >> before;
+            for after in 0..=bits((0, kept)) + 1 {
+                let factor = 1i128.checked_shl(before + after).filter(|power| *power > 0)? / d;
+                if factor == 0 {
+                    continue;
+                }
+                let cost = bits((0, kept)) * bits((0, factor));
+                if found.as_ref().is_some_and(|(known, _)| *known <= cost) {
+                    break;
+                }
+                let estimate = Self { before, factor, after, most: 0 };
+                if let Some(remainder) = estimate.greatest(most, d).filter(|remainder| *remainder < 2 * d) {
+                    found = Some((cost, Self { most: remainder, ..estimate }));
+                    break;
+                }
+            }
+        }
+        found.map(|(_, estimate)| estimate)
+    }
+
+    /// The greatest remainder for x up to `most`; none if it is not known to be below 2d.
+    fn greatest(&self, most: i128, d: i128) -> Option<i128> {
+        let kept = most >> self.before;
+        let low = (1i128 << self.before) - 1;
+        if kept < TRIED {
+            let remainder = |value: i128| {
+                // For one value kept, the greatest x has the greatest remainder.
+                let x = ((value << self.before) | low).min(most);
+                x - ((value * self.factor) >> self.after) * d
+            };
+            let mut greatest = 0;
+            for value in 0..=kept {
+                greatest = greatest.max(remainder(value));
+                if greatest >= 2 * d {
+                    return None;
+                }
+            }
+            return Some(greatest);
+        }
+        // x/d − q' < 1 + 2^s/d + ⌊x/2^s⌋/2^t. The sum of the fractions must not be above 1.
+        let power = 1i128.checked_shl(self.after)?;
+        let fits = (low + 1).checked_mul(power)?.checked_add(kept.checked_mul(d)?)? <= d.checked_mul(power)?;
+        fits.then_some(2 * d - 1)
+    }
+}
+
+/// A kernel without quotients, remainders and products by constants of up to `digits` signed digits, with the bank and the
+/// row of each access.
+pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32) -> Result<(Kernel, Vec<Address>)> {
+    let refused = |full: Full| {
+        let (what, way_out) = full.what();
+        Problem::new(kernel.place, what, way_out)
+    };
+    let expanded = || {
+        let (kernel, addresses) = with_addresses(kernel, layouts)?;
+        // Quotients and remainders come before products, as they become some.
+        let (kernel, addresses) = rebuilt(&kernel, &addresses, |graph, op| match op {
+            Op::Rem(a, d) => divided(graph, a, d).map(|(_, rest)| rest),
+            Op::Div(a, d) => divided(graph, a, d).map(|(quotient, _)| quotient),
+            op => graph.add(op),
+        })?;
+        rebuilt(&kernel, &addresses, |graph, op| match op {
+            Op::Mul(a, b) => match graph.constant(b) {
+                Some(factor) if signed_digits(factor).len() as u32 <= digits => multiple(graph, a, factor),
+                _ => graph.add(op),
+            },
+            op => graph.add(op),
+        })
+    };
+    expanded().map_err(refused)
+}
+
+/// A kernel with nodes for the bank and the row of each access, which come before what it reads.
+fn with_addresses(kernel: &Kernel, layouts: &[Layout]) -> Result<(Kernel, Vec<Address>), Full> {
+    let mut graph = Graph::new(kernel.iterations());
+    let mut map: Vec<Node> = Vec::with_capacity(kernel.graph.len());
+    let mut addresses: Vec<Option<Address>> = vec![None; kernel.accesses.len()];
+    let mut address = |graph: &mut Graph, map: &[Node], number: usize| -> Result<(), Full> {
+        let access = &kernel.accesses[number];
+        let indices: Vec<Node> = access.indices.iter().map(|index| map[index.index()]).collect();
+        let (bank, row) = layouts[access.memory].nodes(graph, &indices)?;
+        addresses[number] = Some(Address { bank, row });
+        Ok(())
+    };
+    for (node, data) in kernel.graph.nodes() {
+        if let Op::Read(access) = data.op {
+            address(&mut graph, &map, access)?;
+        }
+        let new = copied(&mut graph, &kernel.graph, node, &map, Graph::add)?;
+        map.push(new);
+    }
+    for number in 0..kernel.accesses.len() {
+        if kernel.accesses[number].written.is_some() {
+            address(&mut graph, &map, number)?;
+        }
+    }
+    let zero = graph.number(0)?;
+    // A read that has no node is one that nothing uses.
+    let addresses = addresses.into_iter().map(|one| one.unwrap_or(Address { bank: zero, row: zero })).collect();
+    Ok((with_graph(kernel, graph, &map), addresses))
+}
+
+/// A kernel whose operations are made anew.
+fn rebuilt(
+    kernel: &Kernel,
+    addresses: &[Address],
+    mut make: impl FnMut(&mut Graph, Op) -> Result<Node, Full>,
+) -> Result<(Kernel, Vec<Address>), Full> {
+    let mut graph = Graph::new(kernel.iterations());
+    let mut map: Vec<Node> = Vec::with_capacity(kernel.graph.len());
+    for (node, _) in kernel.graph.nodes() {
+        let new = copied(&mut graph, &kernel.graph, node, &map, &mut make)?;
+        map.push(new);
+    }
+    let of = |address: &Address| Address { bank: map[address.bank.index()], row: map[address.row.index()] };
+    let addresses = addresses.iter().map(of).collect();
+    Ok((with_graph(kernel, graph, &map), addresses))
+}
+
+/// A node of another graph, with what is known of it.
+fn copied(
+    graph: &mut Graph,
+    old: &Graph,
+    node: Node,
+    map: &[Node],
+    mut make: impl FnMut(&mut Graph, Op) -> Result<Node, Full>,
+) -> Result<Node, Full> {
+    let data = old.get(node);
+    let new = match data.op {
+        Op::Const(value) => graph.number(value)?,
+        Op::Loop(level) => graph.variable(level, data.values.clone().unwrap_or_default())?,
+        Op::Read(access) => graph.read(access, data.range, data.values.clone())?,
+        op => {
+            let new = make(graph, op.with(|operand| map[operand.index()]))?;
+            graph.narrow(new, data.range);
+            new
+        }
+    };
+    graph.name(new, old.name_of(node));
+    Ok(new)
+}
+
+/// A kernel with another graph; `map` has the new node of each old one.
+fn with_graph(kernel: &Kernel, graph: Graph, map: &[Node]) -> Kernel {
+    let of = |node: Node| map[node.index()];
+    let mut new = Kernel { graph, ..kernel.clone() };
+    for access in &mut new.accesses {
+        access.indices.iter_mut().for_each(|index| *index = of(*index));
+        access.written = access.written.map(of);
+        access.condition = access.condition.map(of);
+    }
+    new
+}
+
+/// A number as a sum of powers of two and of powers of two to be subtracted, no two of them neighbours: the exponents, and
+/// whether it is subtracted. No such sum is shorter (G. W. Reitwiesner, Advances in Computers 1, 1960).
+fn signed_digits(mut number: i128) -> Vec<(u32, bool)> {
+    let mut digits = Vec::new();
+    let mut exponent = 0;
+    while number != 0 {
+        if number & 1 == 1 {
+            let negative = number & 3 == 3;
+            digits.push((exponent, negative));
+            number += if negative { 1 } else { -1 };
+        }
+        number >>= 1;
+        exponent += 1;
+    }
+    digits
+}
+
+/// The product of a node and a constant, as sums of shifted copies of the node.
+fn multiple(graph: &mut Graph, x: Node, factor: i128) -> Result<Node, Full> {
+    let mut sums: [Vec<Node>; 2] = Default::default();
+    for (exponent, negative) in signed_digits(factor) {
+        let exponent = graph.number(exponent.into())?;
+        sums[usize::from(negative)].push(graph.add(Op::Shl(x, exponent))?);
+    }
+    let [added, subtracted] = sums;
+    let product = match (sum(graph, added)?, sum(graph, subtracted)?) {
+        (Some(a), Some(b)) => graph.add(Op::Sub(a, b))?,
+        (Some(a), None) => a,
+        (None, Some(b)) => {
+            let zero = graph.number(0)?;
+            graph.add(Op::Sub(zero, b))?
+        }
+        (None, None) => graph.number(0)?,
+    };
+    let (least, most) = graph.range(x);
+    let (a, b) = (least * factor, most * factor);
+    graph.narrow(product, (a.min(b), a.max(b)));
+    Ok(product)
+}
+
+/// The sum of nodes, as a tree; the shortest ones first.
+fn sum(graph: &mut Graph, mut nodes: Vec<Node>) -> Result<Option<Node>, Full> {
+    while nodes.len() > 1 {
+        let pairs = nodes.chunks(2).map(|pair| match *pair {
+            [a, b] => graph.add(Op::Add(a, b)),
+            _ => Ok(pair[0]),
+        });
+        nodes = pairs.collect::<Result<_, _>>()?;
+    }
+    Ok(nodes.pop())
+}
+
+/// The quotient and the remainder.
+fn divided(graph: &mut Graph, x: Node, d: i128) -> Result<(Node, Node), Full> {
+    let most = graph.range(x).1;
+    let divisor = graph.number(d)?;
+    if most < 2 * d {
+        let (below, rest) = corrected(graph, x, divisor, d)?;
+        let one = graph.number(1)?;
+        return Ok((graph.add(Op::Sub(one, below))?, rest));
+    }
+    let estimate = Estimate::of(most, d).ok_or(Full::Bits)?;
+    let (before, after) = (graph.number(estimate.before.into())?, graph.number(estimate.after.into())?);
+    let factor = graph.number(estimate.factor)?;
+    let kept = graph.add(Op::Shr(x, before))?;
+    let product = graph.add(Op::Mul(kept, factor))?;
+    let quotient = graph.add(Op::Shr(product, after))?;
+    // The difference is short, so the low bits are enough.
+    let mask = graph.number((1i128 << bits((0, estimate.most))) - 1)?;
+    let multiple = graph.add(Op::Mul(quotient, divisor))?;
+    let (low, low_multiple) = (graph.add(Op::And(x, mask))?, graph.add(Op::And(multiple, mask))?);
+    let difference = graph.add(Op::Sub(low, low_multiple))?;
+    let remainder = graph.add(Op::And(difference, mask))?;
+    graph.narrow(remainder, (0, estimate.most));
+    let (below, rest) = corrected(graph, remainder, divisor, d)?;
+    let one = graph.number(1)?;
+    let more = graph.add(Op::Sub(one, below))?;
+    Ok((graph.add(Op::Add(quotient, more))?, rest))
+}
+
+/// Whether x is below d, and x or x − d, for x below 2d.
+fn corrected(graph: &mut Graph, x: Node, divisor: Node, d: i128) -> Result<(Node, Node), Full> {
+    let below = graph.add(Op::Lt(x, divisor))?;
+    let less = graph.add(Op::Sub(x, divisor))?;
+    let rest = graph.add(Op::Select(below, x, less))?;
+    graph.narrow(rest, (0, d - 1));
+    Ok((below, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_subtraction_is_enough_and_no_estimate_is_too_great() {
+        for d in [3, 5, 17, 3329, 7681, 12289, 65_535] {
+            for most in [2 * d, d * d - 1, 2 * d * d, 5 * d * d + 7] {
+                let estimate = Estimate::of(most, d).expect("an estimate");
+                let quotient = |x: i128| ((x >> estimate.before) * estimate.factor) >> estimate.after;
+                let step = (most / 500_000).max(1);
+                let values = (0..=most).step_by(step as usize).chain([most]);
+                let greatest = values.map(|x| x - quotient(x) * d).inspect(|rest| assert!((0..2 * d).contains(rest)));
+                let greatest = greatest.max().unwrap_or(0);
+                assert!(greatest <= estimate.most, "{d}, {most}: {greatest} {estimate:?}");
+                if step == 1 {
+                    assert_eq!(greatest, estimate.most, "{d}, {most}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn signed_digits_are_the_number_and_have_no_neighbours() {
+        for number in (-4100..4100).chain([5039, 1_073_479_681, (1 << 60) - (1 << 18) + 1]) {
+            let digits = signed_digits(number);
+            let of =
+                |&(exponent, negative): &(u32, bool)| if negative { -(1i128 << exponent) } else { 1i128 << exponent };
+            assert_eq!(digits.iter().map(of).sum::<i128>(), number);
+            assert!(digits.windows(2).all(|pair| pair[1].0 > pair[0].0 + 1), "{number}: {digits:?}");
+        }
+    }
+
+    #[test]
+    fn long_numbers_have_an_estimate_by_the_bound() {
+        let d = (1i128 << 60) - 93;
+        let estimate = Estimate::of(d * d, d);
+        // The product of a number of 120 bits does not fit: more of its bits must be left out.
+        assert!(
+            estimate.is_some_and(|estimate| bits((0, (d * d) >> estimate.before)) + bits((0, estimate.factor)) <= 127)
+        );
+    }
+}

@@ -1,0 +1,320 @@
+//! Mistakes with functions, types, names and pragmas.
+
+use super::Case;
+
+/// Functions.
+pub(super) const FUNCTIONS: &[Case] = &[
+    (
+        "recursion",
+        r"static uint8_t g(uint8_t x) { return x ? g(x / 2) : 0; }
+void f(uint8_t a[4]) {
+  a[0] = g(a[1]);
+}",
+        "f.c:4:42: `g` calls itself; use a loop",
+    ),
+    (
+        "recursion of two functions",
+        r"static uint8_t h(uint8_t x);
+static uint8_t g(uint8_t x) { return h(x); }
+static uint8_t h(uint8_t x) { return g(x); }
+void f(uint8_t a[4]) {
+  a[0] = g(a[1]);
+}",
+        "f.c:6:38: `g` calls itself; use a loop",
+    ),
+    (
+        "recursion of a constant",
+        r"static unsigned g(unsigned x) { return g(x); }
+void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < g(1); i++) a[0] = 1;
+}",
+        "f.c:4:40: `g` is called inside of more than 64 calls; call no function from itself",
+    ),
+    (
+        "a function that does not exist",
+        r"void f(uint8_t a[4]) {
+  a[0] = g(1);
+}",
+        "f.c:5:10: no function `g`; define it in this file",
+    ),
+    (
+        "an argument too many",
+        r"static uint8_t g(uint8_t x) { return x; }
+void f(uint8_t a[4]) {
+  a[0] = g(1, 2);
+}",
+        "f.c:6:10: 2 arguments of `g`, which has 1 parameters; give one argument for each parameter",
+    ),
+    (
+        "an array of other lengths",
+        r"static void g(uint8_t b[8]) { b[0] = 1; }
+void f(uint8_t a[4]) {
+  g(a);
+}",
+        "f.c:6:5: `a` has the lengths [4], not [8]; give an array for `b`",
+    ),
+    (
+        "a function without a result",
+        r"static void g(uint8_t x) { }
+void f(uint8_t a[4]) {
+  a[0] = g(1);
+}",
+        "f.c:6:10: `g` returns no value; return one",
+    ),
+    (
+        "a return on one way",
+        r"static uint8_t g(uint8_t x) { if (x) return 1; }
+void f(uint8_t a[4]) {
+  a[0] = g(a[1]);
+}",
+        "f.c:4:31: a `return` on one of two ways; return on both",
+    ),
+    (
+        "a call through a pointer",
+        r"void f(uint8_t a[4]) {
+  a[0] = (*g)(1);
+}",
+        "f.c:5:10: a call through a pointer; call a function by its name",
+    ),
+];
+
+/// Types and declarations.
+pub(super) const TYPES: &[Case] = &[
+    (
+        "a pointer parameter",
+        r"void f(uint8_t *a) {
+  a[0] = 1;
+}",
+        "f.c:4:16: a pointer; use an array with its length, such as `a[N]`",
+    ),
+    (
+        "a pointer that is followed",
+        r"void f(uint8_t a[4]) {
+  *a = 1;
+}",
+        "f.c:5:3: a pointer: `*a`; use an array and an index",
+    ),
+    (
+        "an address",
+        r"void f(uint8_t a[4]) {
+  a[0] = &a[1];
+}",
+        "f.c:5:10: a pointer: `&a[1]`; use an array and an index",
+    ),
+    (
+        "a float",
+        r"void f(float a[4]) {
+  a[0] = 1;
+}",
+        "f.c:4:8: type `float`; use integers; a fixed-point number is an integer",
+    ),
+    (
+        "a double",
+        r"void f(uint8_t a[4]) {
+  double x = 1;
+}",
+        "f.c:5:3: type `double`; use integers; a fixed-point number is an integer",
+    ),
+    (
+        "a number with a fraction",
+        r"void f(uint8_t a[4]) {
+  a[0] = 1.5;
+}",
+        "f.c:5:10: number `1.5` has a fraction; use integers; a fixed-point number is an integer",
+    ),
+    (
+        "a signed variable",
+        r"void f(uint8_t a[4]) {
+  int x = 1;
+  a[0] = x;
+}",
+        "f.c:5:3: type `int`; use uint8_t, uint16_t, uint32_t, uint64_t, unsigned or unsigned __int128",
+    ),
+    (
+        "a signed loop variable",
+        r"void f(uint8_t a[4]) {
+  for (int i = 0; i < 4; i++) a[i] = 1;
+}",
+        "f.c:5:8: type `int`; use uint8_t, uint16_t, uint32_t, uint64_t, unsigned or unsigned __int128",
+    ),
+    (
+        "a signed parameter",
+        r"void f(int16_t a[4]) {
+  a[0] = 1;
+}",
+        "f.c:4:8: type `int16_t`; use uint8_t, uint16_t, uint32_t, uint64_t, unsigned or unsigned __int128",
+    ),
+    (
+        "a type of the machine",
+        r"void f(unsigned long a[4]) {
+  a[0] = 1;
+}",
+        "f.c:4:8: type `unsigned long`; use uint64_t, as the bits of this type depend on the machine",
+    ),
+    (
+        "a structure",
+        r"struct s { uint8_t x; };
+void f(uint8_t a[4]) {
+  a[0] = 1;
+}",
+        "f.c:4:1: `struct s { uint8_t x; }` outside of a function; keep to constants, types and functions there",
+    ),
+    (
+        "a volatile array",
+        r"void f(volatile uint8_t a[4]) {
+  a[0] = 1;
+}",
+        "f.c:4:8: `volatile`; remove it",
+    ),
+    (
+        "an array without a length",
+        r"void f(uint8_t a[]) {
+  a[0] = 1;
+}",
+        "f.c:4:16: an array without its length; state the length",
+    ),
+    (
+        "an array of no element",
+        r"void f(uint8_t a[0]) {
+  a[0] = 1;
+}",
+        "f.c:4:18: a length of 0; use 1 to 4194304",
+    ),
+    (
+        "an array that is too long",
+        r"void f(uint8_t a[4194305]) {
+  a[0] = 1;
+}",
+        "f.c:4:18: a length of 4194305; use 1 to 4194304",
+    ),
+    (
+        "an array of variable length",
+        r"void f(uint8_t n, uint8_t a[n]) {
+  a[0] = 1;
+}",
+        "f.c:4:29: the length of `a` is no constant; use a constant or a macro",
+    ),
+    (
+        "a variable outside of functions",
+        r"uint8_t x;
+void f(uint8_t a[4]) {
+  a[0] = 1;
+}",
+        "f.c:4:9: `x` is a variable outside of a function; make it `const`, or declare it in a function",
+    ),
+    (
+        "a variable that keeps its value",
+        r"void f(uint8_t a[4]) {
+  static uint8_t x = 0;
+  x ^= 1;
+  a[0] = x;
+}",
+        "f.c:5:18: `x` keeps its value from call to call; remove `static`",
+    ),
+];
+
+/// Names and pragmas.
+pub(super) const NAMES: &[Case] = &[
+    (
+        "an unknown variable",
+        r"void f(uint8_t a[4]) {
+  a[0] = x;
+}",
+        "f.c:5:10: `x` is not declared; declare it, or define it as a macro",
+    ),
+    (
+        "an unknown array",
+        r"void f(uint8_t a[4]) {
+  b[0] = 1;
+}",
+        "f.c:5:3: `b` is not declared; declare it, or define it as a macro",
+    ),
+    (
+        "another pragma",
+        r"void f(uint8_t a[4]) {
+#pragma omp parallel
+  a[0] = 1;
+}",
+        "f.c:5:1: pragma `omp` is not known; use `#pragma HLS …`, or remove it",
+    ),
+    (
+        "an unknown pragma",
+        r"void f(uint8_t a[4]) {
+#pragma HLS dataflow
+  a[0] = 1;
+}",
+        "f.c:5:1: pragma HLS `dataflow` is not known; use array_partition, pipeline, unroll, dependence, interface, bind_storage or inline",
+    ),
+    (
+        "a pragma with an unknown setting",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) {
+#pragma HLS pipeline II=1 rewind
+    a[i] = 1;
+  }
+}",
+        "f.c:6:1: pragma pipeline: `rewind` is not known; remove it",
+    ),
+    (
+        "a pragma of an unknown variable",
+        r"void f(uint8_t a[4]) {
+#pragma HLS array_partition variable=b complete
+  a[0] = 1;
+}",
+        "f.c:5:1: `b` is not declared; declare it, or define it as a macro",
+    ),
+    (
+        "a pragma of a missing dimension",
+        r"void f(uint8_t a[4]) {
+#pragma HLS array_partition variable=a complete dim=2
+  a[0] = 1;
+}",
+        "f.c:5:1: dimension 2 of `a`, which has 1; name one that there is",
+    ),
+    (
+        "a partition of too many banks",
+        r"void f(uint8_t a[4]) {
+#pragma HLS array_partition variable=a cyclic factor=1025
+  a[0] = 1;
+}",
+        "f.c:5:1: pragma array_partition: factor=1025; use a number from 1 to 1024",
+    ),
+    (
+        "an unroll factor",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) {
+#pragma HLS unroll factor=2
+    a[i] = 1;
+  }
+}",
+        "f.c:6:1: pragma unroll: `factor` is not known; remove it",
+    ),
+    (
+        "a pragma in the wrong place",
+        r"void f(uint8_t a[4]) {
+#pragma HLS pipeline
+  a[0] = 1;
+}",
+        "f.c:5:1: a pragma of a loop outside of loops; put it first into the loop's body",
+    ),
+    (
+        "a pragma inside of an iteration",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) {
+    a[i] = 1;
+#pragma HLS pipeline
+  }
+}",
+        "f.c:7:1: a pragma inside of a kernel; put it after the declaration, or first into its loop",
+    ),
+    (
+        "a dependence of an unknown variable",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) {
+#pragma HLS dependence variable=b inter false
+    a[i] = 1;
+  }
+}",
+        "f.c:6:1: `b` is not declared; declare it, or define it as a macro",
+    ),
+];

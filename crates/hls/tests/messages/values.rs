@@ -1,0 +1,379 @@
+//! Mistakes in loops, with banks, indices and values.
+
+use super::Case;
+
+/// Loops.
+pub(super) const LOOPS: &[Case] = &[
+    (
+        "a bound that is no constant",
+        r"void f(uint8_t a[4], uint8_t n) {
+  for (unsigned i = 0; i < n; i++) a[0] = 1;
+}",
+        "f.c:5:28: the bound of a loop is no constant; use constants for its first value, bound and step",
+    ),
+    (
+        "a first value that is no constant",
+        r"void f(uint8_t a[4], uint8_t n) {
+  for (unsigned i = n; i < 9; i++) a[0] = 1;
+}",
+        "f.c:5:21: the first value of a loop is no constant; use constants for its first value, bound and step",
+    ),
+    (
+        "a step that is no constant",
+        r"void f(uint8_t a[4], uint8_t n) {
+  for (unsigned i = 0; i < 9; i += n) a[0] = 1;
+}",
+        "f.c:5:36: the step of a loop is no constant; use constants for its first value, bound and step",
+    ),
+    (
+        "too many iterations of a loop",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4194305; i++) a[0] = 1;
+}",
+        "f.c:5:3: a loop of 4194305 iterations, at most 4194304; use fewer",
+    ),
+    (
+        "too many iterations of a nest",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 2049; i++)
+    for (unsigned k = 0; k < 2048; k++) a[0] = 1;
+}",
+        "f.c:5:3: more than 4194304 iterations in all; use fewer",
+    ),
+    (
+        "too many iterations of several loops",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4194304; i++) a[0] = 1;
+  for (unsigned i = 0; i < 1; i++) a[0] = 1;
+}",
+        "f.c:6:3: more than 4194304 iterations in all; use fewer",
+    ),
+    (
+        "a loop without an end",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i += 0) a[0] = 1;
+}",
+        "f.c:5:3: a loop without an end; let its step reach its bound",
+    ),
+    (
+        "a loop that misses its end",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i != 5; i += 2) a[0] = 1;
+}",
+        "f.c:5:3: a loop without an end; let its step reach its bound",
+    ),
+    (
+        "a loop that counts below zero",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 3; i >= 0; i--) a[i] = 1;
+}",
+        "f.c:5:3: `i` is -1 after the last iteration, below zero; count up, or end above zero",
+    ),
+    (
+        "a loop variable beyond its type",
+        r"void f(uint8_t a[4]) {
+  for (uint8_t i = 0; i < 256; i++) a[0] = 1;
+}",
+        "f.c:5:3: `i` is 256 after the last iteration, beyond uint8_t; use a wider type",
+    ),
+    (
+        "a loop variable beyond 63 bits",
+        r"void f(uint64_t a[4]) {
+  for (uint64_t i = 0xfffffffffffffff0; i < 0xfffffffffffffff4; i++) a[0] = i;
+}",
+        "f.c:5:3: 18446744073709551604 of a loop, beyond 63 bits; count from a smaller number",
+    ),
+    (
+        "too many loops in one another",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i0 = 0; i0 < 1; i0++)
+  for (unsigned i1 = 0; i1 < 1; i1++)
+  for (unsigned i2 = 0; i2 < 1; i2++)
+  for (unsigned i3 = 0; i3 < 1; i3++)
+  for (unsigned i4 = 0; i4 < 1; i4++)
+  for (unsigned i5 = 0; i5 < 1; i5++)
+  for (unsigned i6 = 0; i6 < 1; i6++)
+  for (unsigned i7 = 0; i7 < 1; i7++)
+  for (unsigned i8 = 0; i8 < 1; i8++)
+    a[0] = 1;
+}",
+        "f.c:13:3: more than 8 loops inside of one another; unroll some, or use one loop for two",
+    ),
+    (
+        "a while loop",
+        r"void f(uint8_t a[4]) {
+  while (a[0]) a[0] = 0;
+}",
+        "f.c:5:3: a `while` loop; use a `for` loop with a constant number of iterations",
+    ),
+    (
+        "a do loop",
+        r"void f(uint8_t a[4]) {
+  do a[0] = 0; while (a[0]);
+}",
+        "f.c:5:3: a `do` loop; use a `for` loop with a constant number of iterations",
+    ),
+    (
+        "a loop without a declaration",
+        r"void f(uint8_t a[4]) {
+  unsigned i;
+  for (i = 0; i < 4; i++) a[i] = 1;
+}",
+        "f.c:6:8: `i = 0` in a loop; use the form `for (unsigned i = a; i < b; i += c)`: declare its variable there",
+    ),
+    (
+        "a loop with another condition",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; 4 > i; i++) a[i] = 1;
+}",
+        "f.c:5:24: `4 > i` in a loop; use the form `for (unsigned i = a; i < b; i += c)`: compare the variable with a constant",
+    ),
+    (
+        "a loop with another step",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 1; i < 4; i *= 2) a[i] = 1;
+}",
+        "f.c:5:31: `i *= 2` in a loop; use the form `for (unsigned i = a; i < b; i += c)`: add a constant to the variable, or subtract it",
+    ),
+    (
+        "break",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) {
+    if (a[i]) break;
+  }
+}",
+        "f.c:6:15: a loop that ends an iteration early; use `if` for the rest of the body",
+    ),
+    (
+        "a return in a loop",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) return;
+}",
+        "f.c:5:36: a `return` inside of a loop; return at the end",
+    ),
+    (
+        "a statement after an inner loop",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 2; i++) {
+    for (unsigned k = 0; k < 2; k++) a[k] = 1;
+    a[i] = 2;
+  }
+}",
+        "f.c:7:5: a statement after an inner loop; put it into a loop of its own, or into the inner loop under an `if`",
+    ),
+    (
+        "a statement before an inner loop",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 2; i++) {
+    a[i] = 2;
+    for (unsigned k = 0; k < 2; k++) a[k] = 1;
+  }
+}",
+        "f.c:6:5: a statement before an inner loop; put it into a loop of its own, or into the inner loop under an `if`",
+    ),
+    (
+        "a value read before an inner loop that changes it",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 2; i++) {
+    uint8_t x = a[0];
+    for (unsigned k = 0; k < 2; k++) a[k] = x / 2;
+  }
+}",
+        "f.c:6:17: `a` is read before an inner loop that changes it; read it in the inner loop, or copy it in a loop before",
+    ),
+    (
+        "a variable before an inner loop that assigns to it",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 2; i++) {
+    uint8_t x = 0;
+    for (unsigned k = 0; k < 2; k++) { x ^= 1; a[k] = x; }
+  }
+}",
+        "f.c:6:13: `x` is declared before an inner loop that assigns to it; declare it outside of all loops, or in the inner loop",
+    ),
+];
+
+/// Banks, ports and dependences.
+pub(super) const BANKS: &[Case] = &[
+    (
+        "two accesses in a bank",
+        r"void f(uint8_t a[8], uint8_t b[8]) {
+  for (unsigned i = 0; i < 4; i++) {
+#pragma HLS pipeline II=1
+    b[i] = a[i] ^ a[i + 4];
+  }
+}",
+        "f.c:7:19: this access of `a` and the one at 7:12 are in the same bank in iteration 0 of `i`; no interval up to 1 for `i`; the ports allow 2 at the least; ask for a longer interval, use more banks, or another order of iterations",
+    ),
+    (
+        "a refuted dependence",
+        r"void f(uint8_t a[8]) {
+  for (unsigned i = 1; i < 8; i++) {
+#pragma HLS pipeline
+#pragma HLS dependence variable=a inter false
+    a[i] = a[i - 1] ^ 1;
+  }
+}",
+        "f.c:7:1: iteration 1 of `i` reads what iteration 0 writes to `a`, so iterations depend on one another; remove the pragma, or change the order of iterations",
+    ),
+    (
+        "an interval out of reach",
+        r"void f(uint32_t a[8]) {
+  for (unsigned i = 1; i < 8; i++) {
+#pragma HLS pipeline II=1
+    a[i] = (uint64_t)a[i - 1] * a[i - 1] % 12289;
+  }
+}",
+        "f.c:5:3: no interval up to 1 for `i`; the ports allow 1 at the least; ask for a longer interval, use more banks, or another order of iterations",
+    ),
+];
+
+/// Indices and values.
+pub(super) const VALUES: &[Case] = &[
+    (
+        "an index out of range",
+        r"void f(uint8_t a[8]) {
+  for (unsigned i = 0; i < 8; i++) a[i + 1] = 1;
+}",
+        "f.c:5:38: an index of `a` is 8 in i = 7; its length is 8; keep indices below the length, or assert it",
+    ),
+    (
+        "an index that may be out of range",
+        r"void f(uint8_t a[8], uint8_t x) {
+  a[x] = 1;
+}",
+        "f.c:5:5: an index of `a` may be 255; its length is 8; keep indices below the length, or assert it",
+    ),
+    (
+        "an index out of range in a table",
+        r"static const uint8_t t[2] = {1, 2};
+void f(uint8_t a[8]) {
+  for (unsigned i = 0; i < 8; i++) a[i] = t[i];
+}",
+        "f.c:6:45: an index of `t` is 2 in i = 2; its length is 2; keep indices below the length, or assert it",
+    ),
+    (
+        "too few indices",
+        r"void f(uint8_t a[2][2]) {
+  a[1] = 1;
+}",
+        "f.c:5:3: 1 indices of `a`, which has 2 dimensions; use one index for each dimension",
+    ),
+    (
+        "an index of a variable",
+        r"void f(uint8_t a[2], uint8_t x) {
+  a[0] = x[0];
+}",
+        "f.c:5:10: 1 indices of `x`, which has 0 dimensions; use one index for each dimension",
+    ),
+    (
+        "an array as a value",
+        r"void f(uint8_t a[2], uint8_t b[2]) {
+  a[0] = b;
+}",
+        "f.c:5:10: `b` is an array; use one of its elements",
+    ),
+    (
+        "a value below zero",
+        r"void f(uint8_t a[4], uint8_t x, uint8_t y) {
+  a[0] = x - y;
+}",
+        "f.c:5:3: a value that may be -255, below zero; subtract from a number that is never less, or under a condition that says so",
+    ),
+    (
+        "a result below zero",
+        r"void f(uint32_t a[4], uint32_t x, uint32_t y) {
+  a[0] = x - y;
+}",
+        "f.c:5:10: a result that may be -4294967295, below zero; subtract from a number that is never less, or under a condition that says so",
+    ),
+    (
+        "a number below zero",
+        r"void f(uint8_t a[4]) {
+  a[0] = -1;
+}",
+        "f.c:5:10: `-1` is below zero; subtract from a number that is not less",
+    ),
+    (
+        "a value over its type",
+        r"void f(uint8_t a[4], uint8_t x) {
+  a[0] = x + 1;
+}",
+        "f.c:5:3: a value that may be 256, beyond uint8_t; use a wider type, a mask, or assert its range",
+    ),
+    (
+        "a result over its type",
+        r"void f(uint64_t a[4], uint32_t x) {
+  a[0] = x * x;
+}",
+        "f.c:5:10: a result that may be 18446744065119617025, beyond uint32_t; convert an operand to a wider type before, or assert its range",
+    ),
+    (
+        "a comparison with a number below zero",
+        r"void f(uint8_t a[4], uint8_t x) {
+  a[0] = ~x < 5u;
+}",
+        "f.c:5:10: a value that may be -256, below zero; subtract from a number that is never less, or under a condition that says so",
+    ),
+    (
+        "a number for a bool",
+        r"void f(uint8_t a[4], uint8_t x) {
+  bool b = x;
+  a[0] = b;
+}",
+        "f.c:5:8: a value that may be 255, beyond bool; use a wider type, a mask, or assert its range",
+    ),
+    (
+        "a shift by too much",
+        r"void f(uint8_t a[4], uint8_t x) {
+  a[0] = x >> x;
+}",
+        "f.c:5:10: a shift by 255 of 32 bits; shift by less",
+    ),
+    (
+        "a variable divisor",
+        r"void f(uint8_t a[4], uint8_t x) {
+  a[0] = a[1] % x;
+}",
+        "f.c:5:10: a division by a variable or by zero; divide by a constant above zero",
+    ),
+    (
+        "a division by zero",
+        r"void f(uint8_t a[4]) {
+  a[0] = a[1] / 0;
+}",
+        "f.c:5:10: a division by a variable or by zero; divide by a constant above zero",
+    ),
+    (
+        "a variable without a value",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) { uint8_t x; a[i] = x; }
+}",
+        "f.c:5:56: `x` has no value yet; assign to it before",
+    ),
+    (
+        "an assertion that never holds",
+        r"void f(uint8_t a[4]) {
+  assert(1 > 2);
+  a[0] = 1;
+}",
+        "f.c:5:3: an assertion that never holds; mend it",
+    ),
+    (
+        "a constant that is assigned to",
+        r"void f(uint8_t a[4]) {
+  const uint8_t n = 3;
+  n = 4;
+  a[0] = n;
+}",
+        "f.c:6:3: `n` is a constant; assign to a variable",
+    ),
+    (
+        "a table that is assigned to",
+        r"static const uint8_t t[2] = {1, 2};
+void f(uint8_t a[4]) {
+  t[0] = a[0];
+}",
+        "f.c:6:3: `t` is a table; remove `static` or `const`, or fill it by a function of constants alone",
+    ),
+];

@@ -1,0 +1,194 @@
+//! Each program through all passes, against the C compiler.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use ciphermill_hls::ir::{self, Role, State};
+use ciphermill_hls::schedule::Target;
+use ciphermill_hls::{Argument, Source};
+
+use super::Program;
+use super::reference::{Outcome, SAMPLES, inputs, outcomes};
+
+/// Programs in one C file.
+const BATCH: usize = 125;
+
+/// What became of some programs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Summary {
+    /// All of them.
+    pub(crate) programs: usize,
+    /// Those that were lowered.
+    pub(crate) lowered: usize,
+    /// Those that were scheduled.
+    pub(crate) scheduled: usize,
+    /// Kernels, and iterations of them, that were scheduled.
+    pub(crate) kernels: usize,
+    /// Kernels of more than one cycle from iteration to iteration, in a pipeline.
+    pub(crate) longer_intervals: usize,
+    /// Results that were compared with those of the C compiler.
+    pub(crate) compared: usize,
+    /// Why programs were refused, without their numbers.
+    pub(crate) refused: BTreeMap<String, usize>,
+    /// What differs.
+    pub(crate) failures: Vec<String>,
+}
+
+impl Summary {
+    fn add(&mut self, other: Self) {
+        self.programs += other.programs;
+        self.lowered += other.lowered;
+        self.scheduled += other.scheduled;
+        self.kernels += other.kernels;
+        self.longer_intervals += other.longer_intervals;
+        self.compared += other.compared;
+        for (why, count) in other.refused {
+            *self.refused.entry(why).or_default() += count;
+        }
+        self.failures.extend(other.failures);
+    }
+}
+
+/// Checks `count` programs from the `first` on, with as many threads as there are cores.
+pub(crate) fn check(first: u64, count: usize, folder: &Path) -> Summary {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let work = || {
+        let mut summary = Summary::default();
+        loop {
+            let from = next.fetch_add(BATCH, std::sync::atomic::Ordering::Relaxed);
+            if from >= count {
+                return summary;
+            }
+            let numbers = first + from as u64..first + (from + BATCH).min(count) as u64;
+            summary.add(batch(&numbers.map(Program::random).collect::<Vec<_>>(), folder));
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut summary = Summary::default();
+        for worker in workers {
+            summary.add(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        summary
+    })
+}
+
+fn batch(programs: &[Program], folder: &Path) -> Summary {
+    let expected = outcomes(folder, programs);
+    let mut summary = Summary::default();
+    for program in programs {
+        summary.programs += 1;
+        let checked = One { program, source: source(program), expected: &expected }.check(&mut summary);
+        if let Err(what) = checked {
+            summary.failures.push(format!("program {}: {what}\n{}", program.number, program.text));
+        }
+    }
+    summary
+}
+
+fn source(program: &Program) -> Source {
+    let includes = "#include <assert.h>\n#include <stdbool.h>\n#include <stdint.h>\n";
+    Source::new(format!("random{}.c", program.number), format!("{includes}{}", program.text))
+}
+
+/// One program.
+struct One<'a> {
+    program: &'a Program,
+    source: Source,
+    expected: &'a HashMap<(u64, usize), Outcome>,
+}
+
+impl One<'_> {
+    fn check(&self, summary: &mut Summary) -> Result<(), String> {
+        let refused = |summary: &mut Summary, stage: &str, what: &str| {
+            // Numbers and names differ from program to program.
+            let shape: String = what.split(['`', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '-']).collect();
+            *summary.refused.entry(format!("{stage}: {shape}")).or_default() += 1;
+        };
+        let interpreted = self.interpret(summary);
+        let lowered = match self.source.lower(&[], &self.program.function) {
+            Ok(lowered) => lowered,
+            Err(error) => {
+                refused(summary, "lower", &error.what);
+                return Ok(());
+            }
+        };
+        // What is lowered has no value beyond its type, with any input.
+        interpreted?;
+        summary.lowered += 1;
+        self.evaluate(&lowered, "lowered", summary)?;
+        let design = match self.source.compile(&[], &self.program.function, &Target::ecp5(120.0)) {
+            Ok(design) => design,
+            Err(error) => {
+                refused(summary, "compile", &error.what);
+                return Ok(());
+            }
+        };
+        summary.scheduled += 1;
+        summary.kernels += design.kernels.len();
+        let longer = design.kernels.iter().filter(|one| one.kernel.pipeline.is_some() && one.schedule.interval > 1);
+        summary.longer_intervals += longer.count();
+        let kernels = design.kernels.iter().map(|one| one.kernel.clone()).collect();
+        self.evaluate(&ir::Program { kernels, ..design.program.clone() }, "without divisions", summary)
+    }
+
+    fn interpret(&self, summary: &mut Summary) -> Result<(), String> {
+        for sample in 0..SAMPLES {
+            let given =
+                inputs(self.program, sample).into_iter().zip(&self.program.parameters).map(|(values, parameter)| {
+                    let values: Vec<i128> = values.into_iter().map(i128::from).collect();
+                    if parameter.lengths.is_empty() { Argument::Value(values[0]) } else { Argument::Elements(values) }
+                });
+            let given: Vec<Argument> = given.collect();
+            let found = self.source.interpret(&[], &self.program.function, &given);
+            let (result, arrays) = found.map_err(|error| format!("interpreted: {error}"))?;
+            let arrays: Option<Vec<Vec<i128>>> = arrays.into_iter().map(|array| array.into_iter().collect()).collect();
+            self.compare(sample, "interpreted", arrays.map(|arrays| Outcome { arrays, result }), summary)?;
+        }
+        Ok(())
+    }
+
+    fn evaluate(&self, program: &ir::Program, pass: &str, summary: &mut Summary) -> Result<(), String> {
+        for sample in 0..SAMPLES {
+            let mut state = self.begin(program, sample);
+            program.evaluate(&mut state).map_err(|error| format!("{pass}, sample {sample}: {error}"))?;
+            self.compare(sample, pass, self.outcome(program, &state), summary)?;
+        }
+        Ok(())
+    }
+
+    /// The memories with the inputs.
+    fn begin(&self, program: &ir::Program, sample: usize) -> State {
+        let mut state = State::new(program);
+        let parameters = (0..program.memories.len()).filter(|&memory| program.memories[memory].role == Role::Parameter);
+        for (memory, values) in parameters.zip(inputs(self.program, sample)) {
+            state.memories[memory] = values.into_iter().map(|value| Some(value.into())).collect();
+        }
+        state
+    }
+
+    /// What the memories have in the end; none if an element that counts was never written.
+    fn outcome(&self, program: &ir::Program, state: &State) -> Option<Outcome> {
+        let mut outcome = Outcome::default();
+        for (memory, elements) in program.memories.iter().zip(&state.memories) {
+            match memory.role {
+                Role::Parameter if !memory.lengths.is_empty() => {
+                    outcome.arrays.push(elements.iter().copied().collect::<Option<_>>()?);
+                }
+                Role::Result => outcome.result = Some(elements[0]?),
+                _ => {}
+            }
+        }
+        Some(outcome)
+    }
+
+    fn compare(&self, sample: usize, pass: &str, found: Option<Outcome>, summary: &mut Summary) -> Result<(), String> {
+        summary.compared += 1;
+        let expected = &self.expected[&(self.program.number, sample)];
+        if found.as_ref() == Some(expected) {
+            return Ok(());
+        }
+        Err(format!("{pass}, sample {sample}: {found:?}, and by the C compiler {expected:?}"))
+    }
+}

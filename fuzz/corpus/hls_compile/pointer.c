@@ -1,0 +1,1 @@
+void copy(unsigned char *a) { *a = 1; }
