@@ -168,6 +168,8 @@ class Software(unittest.TestCase):
           for (int32_t x = -32768; x < 32768; x++) {{
             int32_t r = barrett((int16_t)x);
             if (r < 0 || r > Q || (x - r) % Q) abort();
+            int32_t least = reduced((int16_t)x);
+            if (least < 0 || least >= Q || (x - least) % Q) abort();
           }}
           for (int64_t x = -(int64_t)Q * 32768 + 1; x < (int64_t)Q * 32768; x += 911) {{
             int64_t r = montgomery((int32_t)x);

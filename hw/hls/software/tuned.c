@@ -29,6 +29,12 @@ static inline int16_t barrett(int16_t x) {
   return (int16_t)(x - quotient * Q);
 }
 
+// x modulo Q, below Q, for any x.
+static inline int16_t reduced(int16_t x) {
+  int16_t r = barrett(x);
+  return r == Q ? 0 : r;
+}
+
 static uint32_t power(uint32_t x, uint32_t e) {
   uint32_t result = 1;
   for (; e > 0; e >>= 1, x = x * x % Q)
@@ -70,10 +76,7 @@ static __attribute__((noinline)) void transform(word_t words[N]) {
   stage(a, table + 4, 4, 1);
   stage(a, table + 2, 2, 0);
   stage(a, table + 1, 1, 0);
-  for (unsigned i = 0; i < N; i++) {
-    int16_t x = barrett(a[i]);
-    a[i] = x == Q ? 0 : x;
-  }
+  for (unsigned i = 0; i < N; i++) a[i] = reduced(a[i]);
 }
 
 static unsigned place(unsigned i) { return i; }
