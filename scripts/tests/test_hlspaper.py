@@ -4,6 +4,7 @@ import sys
 import unittest
 from collections import Counter
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -32,6 +33,15 @@ class Definitions(unittest.TestCase):
         self.assertEqual(paper.reversed_bits(0b0000_0110, 8), 0b0110_0000)
         self.assertEqual(paper.rotated(0b1000_0001, 1, 8), 0b0000_0011)
         self.assertEqual(paper.rotated(5, 8, 8), 5)
+
+    def test_a_negacyclic_transform_is_one(self) -> None:
+        psi = paper.root_of_order(32)
+
+        def twisted(values: list[int]) -> list[int]:
+            scaled = [v * pow(psi, i, paper.Q) for i, v in enumerate(values)]
+            return paper.transform(scaled, pow(psi, 2, paper.Q))
+
+        self.assertTrue(paper.is_transform(twisted, 16))
 
     def test_a_map_that_is_no_transform_is_told_from_one(self) -> None:
         root = paper.root_of_order(16)
@@ -123,6 +133,14 @@ class Memories(unittest.TestCase):
 
     def test_a_block_holds_all_words_of_an_iteration(self) -> None:
         self.assertEqual(paper.most_in_a_bank(paper.BANKS["blocks"], 2), 4)
+
+    def test_blocks_alone_are_crowded_where_both_words_of_a_pair_are_in_one(self) -> None:
+        self.assertEqual(paper.crowded_stages(paper.BANKS["blocks"], 1), [3, 4, 5, 6, 7])
+        self.assertEqual(paper.crowded_stages(paper.BANKS["blocks"], 2), [0, 3, 4, 5, 6, 7])
+
+    def test_a_word_that_two_iterations_of_a_stage_touch_is_found(self) -> None:
+        with mock.patch.object(paper, "pair", lambda _i, _s, _bits, _rotation: (0, 1)):
+            self.assertEqual(paper.read_after_write(1), (1, True))
 
     def test_a_word_is_read_a_quarter_of_a_stage_after_its_write(self) -> None:
         for b in (1, 2, 4, 8, 16):

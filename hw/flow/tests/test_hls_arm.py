@@ -83,6 +83,11 @@ class Parsing(unittest.TestCase):
     def test_a_jump_out_and_back_is_no_turn_of_the_loop(self) -> None:
         self.assertEqual(hls_arm.hottest_loop([100, 104, 300, 100, 104, 100, 104]), ([100, 104], 1))
 
+    def test_a_body_is_straight(self) -> None:
+        skipping = [100, 104, 112] * 3
+        self.assertEqual(hls_arm.hottest_loop([*skipping, *[200, 204] * 3]), ([200, 204], 2))
+        self.assertEqual(hls_arm.hottest_loop([100, 100, 100, 104]), ([100], 2))
+
     def test_cycles_of_a_summary(self) -> None:
         self.assertEqual(hls_arm.total_cycles(SUMMARY), 1234)
         with self.assertRaisesRegex(hls_arm.FlowError, "no cycles"):
