@@ -49,6 +49,7 @@ PACKAGES = {
     "riscv64-linux-gnu-gcc": "gcc-riscv64-linux-gnu",
     "qemu-arm": "qemu-user",
     "qemu-aarch64": "qemu-user",
+    "qemu-riscv64": "qemu-user",
     "llvm-mca": "llvm",
     "llvm-objdump": "llvm",
 }
@@ -364,6 +365,11 @@ def on_rocket(build: str, form: str, folder: Path) -> dict[str, Any]:
     command = ["cargo", "run", "--quiet", "--release", "--locked", "-p", "ciphermill-arch", "--example", "simulate-elf"]
     found = json.loads(output([*command, "--", program, words], ROOT))
     check(words.read_bytes(), 1, program.name)
+    labels = symbols(output(["riscv64-linux-gnu-nm", program]).decode())
+    region = between(traced("qemu-riscv64", program, 1, folder), labels["transform_begin"], labels["transform_end"])
+    # The model and QEMU are two implementations: a count that both have is right.
+    if len(region) != found["instructions"]:
+        raise FlowError(f"QEMU counts {len(region)} instructions, the model {found['instructions']}")
     return {
         "form": form,
         "build": f"riscv64-linux-gnu-gcc {build_options(options)}",
