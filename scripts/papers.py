@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hlspaper as listings
+
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "papers.md"
 SECTIONS: dict[int, Callable[[], Iterator[str]]] = {}
 
@@ -21,9 +23,6 @@ ARGUED = {
     "| Fig. 1, Fig. 2 | use case; butterflies": "a count of products in two formulas",
     "| Fig. 10 | time against A100": "a statement about a missing number",
     "| Table 1 | complexity": "orders of growth",
-    "| Table 1 | pragmas": "statements about code",
-    "| `dependence inter false` holds": "a statement about code",
-    "| parity banks serve B=2": "a statement about code",
 }
 
 
@@ -201,89 +200,77 @@ def rvfhe() -> Iterator[str]:
     )
 
 
-def reversed_bits(value: int, bits: int) -> int:
-    return int(f"{value:0{bits}b}"[::-1], 2)
-
-
-def transform(values: list[int], root: int, q: int) -> list[int]:
-    """The cyclic transform by its definition."""
-    n = len(values)
-    powers = [pow(root, i, q) for i in range(n)]
-    return [sum(v * powers[i * j % n] for j, v in enumerate(values)) % q for i in range(n)]
-
-
-def algorithm1(values: list[int], root: int, q: int) -> list[int]:
-    """The paper's algorithm 1 with the five corrections."""
-    n, bits = len(values), len(values).bit_length() - 1
-    a = [values[reversed_bits(i, bits)] for i in range(n)]
-    for i in range(1, bits + 1):
-        m = 1 << i
-        step = pow(root, n // m, q)
-        for j in range(0, n, m):
-            w = 1
-            for k in range(m // 2):
-                t1, t2 = w * a[k + j + m // 2] % q, a[k + j]
-                a[k + j], a[k + j + m // 2] = (t1 + t2) % q, (t2 - t1) % q
-                w = w * step % q
-    return a
-
-
-def algorithm2(values: list[int], root: int, q: int, rotation: int, listed_twiddle: bool) -> list[int]:
-    """The paper's algorithm 2, whose step of s is B in all readings; as printed, the rotation is l − i + 1."""
-    n, bits = len(values), len(values).bit_length() - 1
-    a = list(values)
-
-    def rotate(value: int, by: int) -> int:
-        by %= bits
-        return (value << by | value >> (bits - by)) & (n - 1)
-
-    for i in range(bits):
-        for s in range(n // 2):
-            even, odd = (rotate(2 * s + side, bits - i + rotation) for side in (0, 1))
-            w = (1 << i) + (s >> i) if listed_twiddle else (s >> i) << i
-            a[even], a[odd] = (a[even] + a[odd]) % q, (a[even] - a[odd]) * pow(root, w, q) % q
-    return a
-
-
-def algorithm3(value: int) -> int:
-    """The paper's reversal of eight bits, line by line."""
-    t = value
-    for shift, mask in ((2, 0x55555555), (4, 0x33333333 << 1), (8, 0x0F0F0F0F << 3)):
-        value &= mask
-        t ^= value
-        value = value << shift | t
-        t = value
-    return value >> 7
-
-
 @paper(4)
 def hls() -> Iterator[str]:
-    q, bits = 3329, 8
-    n = 1 << bits
-    root = next(r for r in (pow(g, (q - 1) // n, q) for g in range(2, q)) if pow(r, n // 2, q) == q - 1)
-    values = [(17 * i * i + 5) % q for i in range(n)]
-    expected = transform(values, root, q)
-    hold(algorithm1(values, root, q) == expected, "algorithm 1 with five corrections")
-    yield "right with five corrections"
-    yield "`m++` never ends its loop; `j++` must be j += m; l−1 of l passes run"
-    in_reverse = [expected[reversed_bits(i, bits)] for i in range(n)]
-    hold(algorithm2(values, root, q, -1, False) == in_reverse, "algorithm 2 with three corrections")
-    hold(algorithm2(values, root, q, 1, True) != in_reverse, "the error of algorithm 2 as printed")
-    yield "right with three corrections"
-    yield "The rotation must be by l−i−1, the twiddle index ((s+b)>>i)<<i, and the step s += B"
-    hold(all(algorithm3(v) == reversed_bits(v, 8) for v in range(256)), "algorithm 3")
-    yield "right for all 256 values"
-
-    iterations = bits * (n // 2) // 2
-    hold((iterations - 1) * 4 + 70 == 2114 and (iterations - 1) * 4 + 50 == 2094, "Table 2")
-    yield f"fits {iterations - 1}·4 + 70 and + 50, an initiation interval of 4; the floor for B=2 is {iterations} cycles"
-    # Eight banks with two ports each; elements that stay in place need no access, the others a read and a write.
-    floor = {b: 2 * (2**b - 2 ** ((b + 1) // 2)) // 16 for b in (8, 9)}
-    yield f"{floor[8]} is the floor of eight two-port banks"
-    yield f"For 9 bits the floor of eight two-port banks is {floor[9]}"
-    yield f"They grow {3202 / 1165:.2f} times for one bit more"
+    q, n, bits = listings.Q, 256, 8
     hold((q - 1) % n == 0 and (q - 1) % (2 * n) != 0, "the roots of unity modulo 3329")
     yield "A cyclic transform exists, ψ_512 does not"
+    root = listings.root_of_order(n)
+    values = [(17 * i * i + 5) % q for i in range(n)]
+    others = [(5 * i + 1) % q for i in range(n)]
+    expected = listings.transform(values, root)
+    cyclic = listings.product_without_reversals(values, others) == listings.cyclic_product(values, others)
+    hold(cyclic, "a product without reversals")
+    yield "products are modulo x^256 − 1"
+    yield "a GS pair and a CT inverse give the cyclic product"
+
+    hold(listings.algorithm1(values, root) == expected, "algorithm 1 with five corrections")
+    found = listings.outcomes1()
+    hold(len(found.right) == 1, "the five corrections of algorithm 1 are all needed")
+    yield "right with five corrections"
+    yield "`m++` never ends its loop; `j++` must be j += m; l−1 of l passes run"
+    yield f"Of all {len(found.right) + found.never_end + found.leave + found.wrong} readings"
+    yield f"The sign alone negates {listings.negated_by_sign()} of {n} words"
+    mended = listings.algorithm2(values, listings.powers(root, n // 2))
+    hold(mended == listings.in_reverse(expected), "algorithm 2 with three corrections")
+    yield "right with three corrections"
+    yield "The rotation must be by l−i−1, the twiddle index ((s+b)>>i)<<i, and the step s += B"
+    yield f"It pairs bits {', '.join(map(str, listings.pairing(listings.printed_rotation)))}."
+    turned = {order for turn, _, order in listings.readings2(listings.mended_twiddle) if turn == "l-i+1"}
+    hold(turned == {"rotated by 2"}, "the order of words that the printed rotation fits")
+    yield "stored with their index rotated by two bits"
+    hold(not listings.readings2(listings.printed_twiddle), "the error of algorithm 2 as printed")
+    orders, inputs = len(listings.tables(16)), len(listings.inputs(16))
+    yield f"A transform in none of {3 * orders * inputs} readings"
+    yield f"stages 0 and 1 share {listings.shared_entries()} entries"
+    hold(("l-i-1", "by stage", "natural") in listings.readings2(listings.staged_twiddle), "the index by stage")
+    yield "The nearest right index is (1<<(l−1−i)) + ((s+b)>>i)"
+    yield "Right if b is one variable that keeps its last value"
+
+    crowded = {name: len(listings.crowded_stages(bank, 2)) for name, bank in listings.BANKS.items()}
+    hold(not listings.crowded_stages(listings.BANKS["parity"], 1), "parity banks for one butterfly")
+    yield (
+        f"For B=2 two reads meet in a bank in all {crowded['parity']} stages, with `block factor=8` and parity in "
+        f"{crowded['blocks and parity']} of {bits}"
+    )
+    yield f"all {listings.most_in_a_bank(listings.BANKS['blocks'], 2)} words of an iteration are in one"
+    distance, inside = listings.read_after_write(2)
+    hold(not inside and distance == n // 8, "dependences of Table 1")
+    yield f"a word is read {distance} iterations after its write"
+    yield "two pragmas claim too much"
+
+    iterations = bits * (n // 2) // 2
+    (ct,), (gs,) = listings.intervals(2114, iterations), listings.intervals(2094, iterations)
+    yield (
+        f"fits {iterations - 1}·{ct[0]} + {ct[1]} and + {gs[1]}, an initiation interval of {gs[0]}; "
+        f"the floor for B=2 is {iterations} cycles"
+    )
+    yield f"{gs[0]} is the only whole interval"
+    cycles, registers, logic = (100 * (gs / ct - 1) for gs, ct in ((2094, 2114), (8568, 9276), (7426, 7351)))
+    yield f"GS has {-cycles:.1f} % fewer cycles, {-registers:.1f} % fewer FF and {logic:.1f} % more LUT"
+
+    hold(all(listings.algorithm3(v) == listings.reversed_bits(v, 8) for v in range(256)), "algorithm 3")
+    hold(all(listings.reversal_by_masks(v, 4) == listings.reversed_bits(v, 16) for v in range(1 << 16)), "16 bits")
+    hold(all(listings.reversal_by_masks(v, 4) >> 7 == listings.reversed_bits(v, 9) for v in range(512)), "9 bits")
+    yield "right for all 256 values; four steps reverse 16 bits"
+    yield "9 bits are 16 reversed, >> 7: right for all 512 values"
+    yield "three steps of four operations and a shift"
+    for width in (8, 9):
+        floor = listings.reversal_floor(width)
+        hold(2 * len(listings.reversal_schedule(width)) == floor, f"a schedule for the floor of {width} bits")
+    yield f"{listings.reversal_floor(8)} is the floor of eight two-port banks"
+    yield f"For 9 bits the floor of eight two-port banks is {listings.reversal_floor(9)}"
+    yield f"They grow {3202 / 1165:.2f} times for one bit more, LUT {5379 / 2169:.2f} times"
 
 
 @paper(5)

@@ -2,6 +2,8 @@
 # Installs what a target needs and is missing; does nothing, quickly, when all is there.
 #   setup.sh build   a linker for cargo
 #   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), and ruff, mypy, phe, maturin and pytest (into .venv)
+#   setup.sh hls-arm Debian's compilers for ARM and RISC-V, QEMU's user mode, LLVM: what hw/flow/hls_arm.py counts with
+#   setup.sh hls-peers also, over hw-full, XLS (into .tools/hls-peers): what hw/flow/hls_peers.py compares with
 #   setup.sh guest   QEMU, and the Linux guest that drives the NVMe target (into .tools/guest, from Debian's packages); part of test
 #   setup.sh riscv   Debian's binutils and GCC for RISC-V, and QEMU's user mode; part of test
 #   setup.sh hw      a C++ compiler, and Verilator, Verible, Yosys and a solver (into .tools/hw); part of test
@@ -124,6 +126,16 @@ want_riscv() {
         debian gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
     fi
     command -v qemu-riscv64 >/dev/null || debian qemu-user
+}
+
+want_arm() {
+    if ! command -v arm-linux-gnueabihf-gcc >/dev/null || [ ! -e /usr/arm-linux-gnueabihf/include/stdio.h ]; then
+        debian gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+    fi
+    if ! command -v aarch64-linux-gnu-gcc >/dev/null || [ ! -e /usr/aarch64-linux-gnu/include/stdio.h ]; then
+        debian gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+    fi
+    command -v llvm-mca >/dev/null || debian llvm
 }
 
 want_browser() {
@@ -296,6 +308,20 @@ case "${1:-}" in
         need_hw_waves
         need_hw_cocotb
         ;;
+    hls-arm)
+        want_build
+        want_riscv
+        want_arm
+        install_lacking
+        ;;
+    hls-peers)
+        want_build
+        want_hw_full
+        want_python hw/python-tools-peers.txt .tools/hls-peers
+        install_lacking
+        need_hw_waves
+        need_python_packages hw/python-tools-peers.txt .tools/hls-peers
+        ;;
     guest)
         want_guest
         install_lacking
@@ -367,6 +393,6 @@ case "${1:-}" in
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-cocotb|hw-full|guest|riscv|python|package|plots|site|browser|chart|sbom|bench|concrete|mutants|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-cocotb|hw-full|hls-arm|hls-peers|guest|riscv|python|package|plots|site|browser|chart|sbom|bench|concrete|mutants|fuzz"
         ;;
 esac

@@ -59,6 +59,7 @@ fi
 check "crates and their drawing" .venv/bin/python scripts/crates.py --check
 check "figures in pages are those of the records" .venv/bin/python scripts/figures.py --check
 check "sums of the papers" .venv/bin/python scripts/papers.py
+check "listings of the papers" .venv/bin/python -m unittest discover --quiet scripts/tests
 check "limits of the style of texts" .venv/bin/python scripts/prose.py
 check "circles of source files" .venv/bin/python scripts/circles.py
 check "pictures are of their data (make arch)" sha256sum --check --quiet docs/arch/pictures.sha256

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import coverage
+import hls_arm
+import hls_peers
 import mutate
 import prove
 import report
@@ -45,6 +47,15 @@ def counted() -> list[str]:
     ]
 
 
+def comparisons() -> list[str]:
+    """Records that compare the transforms of hw/hls with others, and are not there or of other files."""
+    return [
+        made.REPORT.name
+        for made in (hls_arm, hls_peers)
+        if _read(made.REPORT, {"sources": None})["sources"] != made.sources()
+    ]
+
+
 def main() -> None:
     """One line for each report, and what makes it anew."""
     for what, names, remedy in (
@@ -52,6 +63,7 @@ def main() -> None:
         ("proofs", proofs(), "prove.py --all"),
         ("verdicts on faults", faults(), "make hw-mutations"),
         ("coverage", counted(), "make hw-coverage"),
+        ("comparisons", comparisons(), "hw/flow/hls_arm.py, hw/flow/hls_peers.py"),
     ):
         if names:
             print(f"{what} of other sources in hw/reports ({remedy}): {', '.join(names)}")
