@@ -1,7 +1,7 @@
 //! From a source to scheduled kernels.
 
 use crate::analysis::{self, Distance, Layout, Visits};
-use crate::diagnostic::{Diagnostic, Place, Problem, Result};
+use crate::diagnostic::{Diagnostic, Problem, Result};
 use crate::ir::{Kernel, Node, Program, Widths};
 use crate::schedule::{Address, Schedule, Target, schedule};
 use crate::{Source, lower, parse};
@@ -55,11 +55,6 @@ impl Source {
 
 fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<Design> {
     let program = lower::lower(unit, function)?;
-    if program.kernels.is_empty() {
-        let place = unit.functions.iter().find(|one| one.name == function).map_or(Place::BEGIN, |one| one.place);
-        let what = format!("`{function}` writes nothing, so there is nothing to build");
-        return Err(Problem::new(place, what, "write to an array, or return a value"));
-    }
     let layouts: Vec<Layout> = program.memories.iter().map(Layout::of).collect();
     let scheduled = |kernel: &Kernel| -> Result<Scheduled> {
         let (kernel, addresses) = lower::constants::expand(kernel, &layouts, target.constant_digits)?;
