@@ -76,7 +76,7 @@ fn build() -> Result<(), String> {
         {
             let name = format!("{}_{}", unit.name, configuration.name);
             let folder = out.join(&name);
-            let top = unit.top.as_deref().unwrap_or(&unit.name);
+            let top = configuration.top.as_deref().or(unit.top.as_deref()).unwrap_or(&unit.name);
             let mut files = Vec::new();
             if let Some(kind) = &unit.tables {
                 for table in tables::tables(kind, &configuration.parameters)? {

@@ -94,7 +94,7 @@ def parse(text: str) -> list[Configuration]:
                 Configuration(
                     unit=unit["name"],
                     name=given["name"],
-                    top=unit.get("top", unit["name"]),
+                    top=given.get("top", unit.get("top", unit["name"])),
                     parameters={name: literal(value) for name, value in given.get("parameters", {}).items()},
                     has_tables="tables" in unit,
                     parts=parts,

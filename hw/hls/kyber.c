@@ -21,7 +21,11 @@ void kyber_intt(word_t a[BANKS][N / BANKS]) {
 // The odd powers of the root by which polynomials of degree 1 are reduced: x^2 is w[i].
 static void moduli(word_t w[ROOTS]) {
   word_t root = power(GENERATOR, (Q - 1) / (2 * ROOTS));
-  for (unsigned i = 0; i < ROOTS; i++) w[i] = power(root, 2 * reversed(i, LAYERS) + 1);
+  word_t next = root;
+  for (unsigned i = 0; i < ROOTS; i++) {
+    w[reversed(i, LAYERS)] = next;
+    next = times(next, times(root, root));
+  }
 }
 
 // Algorithm 11: B products of polynomials of degree 1 an iteration. a becomes the product of a and b.

@@ -18,13 +18,21 @@
 // The powers of a root of order 2 * ROOTS in bit-reversed order.
 static void roots(word_t w[ROOTS]) {
   word_t root = power(GENERATOR, (Q - 1) / (2 * ROOTS));
-  for (unsigned i = 0; i < ROOTS; i++) w[i] = power(root, reversed(i, LAYERS));
+  word_t next = 1;
+  for (unsigned i = 0; i < ROOTS; i++) {
+    w[reversed(i, LAYERS)] = next;
+    next = times(next, root);
+  }
 }
 
 // The same of the root's inverse.
 static void inverse_roots(word_t w[ROOTS]) {
   word_t root = power(power(GENERATOR, (Q - 1) / (2 * ROOTS)), Q - 2);
-  for (unsigned i = 0; i < ROOTS; i++) w[i] = power(root, reversed(i, LAYERS));
+  word_t next = 1;
+  for (unsigned i = 0; i < ROOTS; i++) {
+    w[reversed(i, LAYERS)] = next;
+    next = times(next, root);
+  }
 }
 
 // Word x is at a[bank(x)][row(x)]. Words are below Q before and after.

@@ -199,17 +199,17 @@ fn an_exploration_marks_the_best_points() {
     assert_eq!(csv.lines().count(), 7);
     assert!(bench.read("o/ntt_gs.points.svg").starts_with(b"<svg "));
     let text = explore(&vary).done();
-    assert!(text.contains("N=64 B=3: ntt.h:") && text.contains("estimates"), "{text}");
+    assert!(text.contains("N=64 B=3: sizes.h:") && text.contains("estimates"), "{text}");
 
     explore(&[&vary[..], &["--out", "o"]].concat()).failed(&["o/ntt_gs.points.json exists already", "(--force)"]);
-    explore(&["--vary", "B=3,5"]).failed(&["nothing was run: hw/hls/ntt.h:", "B must be a power of two"]);
+    explore(&["--vary", "B=3,5"]).failed(&["nothing was run: hw/hls/sizes.h:", "B must be a power of two"]);
     // The first point need not be one that compiles.
     let mixed = explore(&["--vary", "B=3,1", "--json"]).json();
     assert_eq!(
         (&mixed["function"], mixed["points"][1]["figures"]["multipliers"].as_u64()),
         (&"ntt_gs".into(), Some(1))
     );
-    explore(&["--vary", "B=3", "--function", "ntt_gs"]).failed(&["nothing was run: ntt.h:"]);
+    explore(&["--vary", "B=3", "--function", "ntt_gs"]).failed(&["nothing was run: sizes.h:"]);
     explore(&["--vary", "Q=1,2"]).usage(&["macro Q is given more than once", "(--vary)"]);
     explore(&["--vary", "B="]).usage(&["use NAME=VALUE,VALUE,…, as in B=1,2,4"]);
     let many: Vec<String> = (0..1025).map(|number| number.to_string()).collect();

@@ -29,6 +29,8 @@ pub(crate) struct Unit {
 #[derive(Deserialize)]
 pub(crate) struct Configuration {
     pub(crate) name: String,
+    /// The module, if it is another one than the unit's.
+    pub(crate) top: Option<String>,
     #[serde(default)]
     pub(crate) parameters: BTreeMap<String, i64>,
     #[serde(default)]
