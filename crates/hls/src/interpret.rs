@@ -1,7 +1,7 @@
-//! The reference: what a source computes, statement by statement.
+//! The reference interpreter, which runs a source statement by statement.
 //!
 //! It also computes the constants of a source: lengths, bounds of loops, and tables that functions fill. It is stricter than C:
-//! a result beyond its type is an error, also of an unsigned one.
+//! a result that exceeds its type is an error, even if the type is unsigned.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use crate::typing::{Names, type_of};
 const MAX_STEPS: u64 = 1 << 28;
 /// Statements and operations of all constants of a source.
 const MAX_STEPS_OF_CONSTANTS: u64 = 1 << 23;
-/// Statements and expressions inside of one another, those of called functions included.
+/// Nested statements and expressions, including those of called functions.
 pub(crate) const MAX_NESTING: usize = 512;
-/// Functions that call one another.
+/// Nested calls.
 const MAX_CALLS: usize = 64;
 /// Elements of all arrays.
 const MAX_ELEMENTS: usize = 1 << 22;
 
-/// An array with its elements; those that nothing was written to are `None`.
+/// An array with its elements. An element is `None` until it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Array {
     /// The type of an element.
@@ -55,7 +55,7 @@ pub(crate) struct Interpreter<'u> {
     constants: Scope,
     arrays: Vec<Array>,
     elements: usize,
-    /// Statements and operations that remain, and how many there were to begin with.
+    /// The remaining statements and operations, and their number at the start.
     steps: (u64, u64),
     calls: usize,
     nesting: usize,
@@ -92,7 +92,8 @@ impl<'u> Interpreter<'u> {
         result.ok_or_else(|| Problem::new(place, format!("`{name}` returns no value"), "return one"))
     }
 
-    /// Calls a function with these arguments, and returns its result and the arrays as it leaves them.
+    /// Calls a function with these arguments. Returns its result and the final elements of its arrays.
+    #[expect(clippy::type_complexity, reason = "a result and arrays")]
     pub(crate) fn call_with(
         &mut self,
         name: &str,
@@ -164,7 +165,7 @@ impl<'u> Interpreter<'u> {
         }
     }
 
-    /// Calls a function that fills tables, whose elements are taken and given back.
+    /// Calls a function that fills tables. Takes and returns the elements of the tables.
     pub(crate) fn fill(
         &mut self,
         function: &'u Function,
@@ -311,7 +312,7 @@ impl<'u> Interpreter<'u> {
         }
     }
 
-    /// Runs statements. `Some` is what a `return` gives.
+    /// Runs statements. `Some` is the value of a `return`.
     fn statements(&mut self, statements: &'u [Stmt], scopes: &mut Vec<Scope>) -> Result<Option<Option<i128>>> {
         scopes.push(Scope::new());
         for statement in statements {
@@ -330,8 +331,8 @@ impl<'u> Interpreter<'u> {
         self.nested(statement.place, |this| this.statement_inside(statement, scopes))
     }
 
-    /// Runs something one level deeper. An error ends the interpretation, except that of an expression that need not be a
-    /// constant, so the level is left on every way.
+    /// Runs a closure one level deeper. The level is left even after an error, because the interpretation continues if the
+    /// expression need not be a constant.
     fn nested<T>(&mut self, place: Place, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting == MAX_NESTING {
             return Err(too_deep(place));
@@ -583,7 +584,7 @@ impl<'u> Interpreter<'u> {
     }
 }
 
-/// The names in sight of an interpretation.
+/// The names in scope of an interpretation.
 struct Scoped<'a, 'u> {
     interpreter: &'a mut Interpreter<'u>,
     scopes: &'a [Scope],
@@ -610,7 +611,7 @@ pub(crate) enum Argumented {
     Array(Array),
 }
 
-/// Refuses a value that a type does not have.
+/// Refuses a value outside of the range of a type.
 pub(crate) fn fitting(value: i128, of: Type, place: Place) -> Result<()> {
     not_negative(value, place)?;
     if value > of.range().1 {
@@ -619,7 +620,7 @@ pub(crate) fn fitting(value: i128, of: Type, place: Place) -> Result<()> {
     Ok(())
 }
 
-/// Statements and expressions that are nested too deep for the stack.
+/// The refusal of statements and expressions that are nested too deep for the stack.
 pub(crate) fn too_deep(place: Place) -> Problem {
     let what =
         format!("statements and expressions nested more than {MAX_NESTING} deep, those of called functions included");
@@ -660,7 +661,7 @@ pub(crate) fn binary(
         let amount = u32::try_from(b).ok().filter(|amount| *amount < most.min(127));
         amount.ok_or_else(|| Problem::new(place, format!("a shift by {b} of {most} bits"), "shift by less"))
     };
-    // C would compare a great number instead.
+    // C would convert a number below zero to a large one.
     if op.is_comparison() && !of.signed {
         not_negative(a, place)?;
         not_negative(b, place)?;

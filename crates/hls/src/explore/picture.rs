@@ -11,7 +11,7 @@ const PLOT_WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 420.0;
 const MARGIN: f64 = 12.0;
 const RIGHT: f64 = 170.0;
-/// Points that have their values written next to them.
+/// The greatest number of points with a label.
 const LABELLED: usize = 40;
 
 const STYLE: &str = "

@@ -6,10 +6,10 @@ use super::{File, Text, children, field};
 use crate::ast::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::diagnostic::{Problem, Result};
 
-/// Expressions inside of one another, those of macros included.
+/// Nested expressions, including those of macros.
 const MAX_DEPTH: usize = 256;
 
-/// The operator of that spelling.
+/// The operator with this spelling.
 pub(super) fn binary(operator: &str) -> Option<BinaryOp> {
     Some(match operator {
         "+" => BinaryOp::Add,

@@ -78,7 +78,7 @@ impl File {
         Ok(Stmt { place: text.place(node), kind })
     }
 
-    /// An expression that stands for what it does.
+    /// An expression as a statement.
     fn effect(&self, text: Text<'_>, node: Node<'_>) -> Result<StmtKind> {
         match node.kind() {
             "assignment_expression" => {
@@ -115,7 +115,7 @@ impl File {
         }
     }
 
-    /// What an assignment changes.
+    /// The target of an assignment.
     fn target(&self, text: Text<'_>, node: Node<'_>) -> Result<Expr> {
         let target = self.expression(text, node)?;
         match target.kind {

@@ -15,16 +15,16 @@ const BAR: f64 = 12.0;
 const MARGIN: f64 = 12.0;
 /// The least width of a bar.
 const LEAST: f64 = 1.5;
-/// Characters of a name.
+/// The greatest number of characters of a name.
 const LETTERS: usize = 34;
-/// Operations that a panel shows; more are one row.
+/// The greatest number of operations with their own row; the others share one row.
 const OPERATIONS: usize = 160;
 /// Iterations after the first that are drawn.
 const FOLLOWING: u64 = 3;
-/// Kernels that have a panel.
+/// The greatest number of kernels with a panel.
 const PANELS: usize = 64;
 
-/// As in the pictures of waveforms.
+/// The same colours as in the pictures of waveforms.
 const STYLE: &str = "
 text { font: 12px sans-serif; fill: #222 }
 .title { font-weight: bold }

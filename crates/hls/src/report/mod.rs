@@ -24,7 +24,7 @@ use crate::schedule::Target;
 pub use estimate::Estimate;
 pub use hardware::{Hardware, Multiplier, Registers};
 
-/// The schema of a [`Report`]: a new number for each change that a reader of the old one cannot read.
+/// The schema of a [`Report`]. Its number changes with each incompatible change.
 pub const SCHEMA: &str = "ciphermill.hls.design/1";
 
 /// A report of a design.
@@ -81,9 +81,9 @@ pub struct TargetReport {
 pub struct Cycles {
     /// The kind of the figure: `analytic`, as it follows from the schedule.
     pub kind: String,
-    /// From the cycle with `start_i` to the one with `done_o`.
+    /// The number of cycles from `start_i` to `done_o`.
     pub start_to_done: u64,
-    /// How the figure follows.
+    /// The sum from which the figure follows.
     pub follows: String,
 }
 
@@ -273,7 +273,7 @@ impl Report {
     pub fn of(design: &Design, source: &Source, defines: &[(String, String)], target: &Target) -> Self {
         let kernels: Vec<KernelReport> =
             design.kernels.iter().map(|kernel| Writer { design, source, target, kernel }.kernel()).collect();
-        // Tables from which nothing is read at run time are not in the hardware.
+        // Tables without a read at run time are not in the hardware.
         let is_read = |number: usize| {
             let mut accesses = design.kernels.iter().flat_map(|one| &one.kernel.accesses);
             accesses.any(|access| access.memory == number)
@@ -285,7 +285,7 @@ impl Report {
             .collect();
         let mut hardware = kernels.iter().fold(Hardware::default(), |all, one| all.plus(&one.hardware));
         hardware.registers.arrays = design.program.memories.iter().map(hardware::array_bits).sum();
-        // A kernel whose iterations have one cycle is seen to have ended a cycle later.
+        // If an iteration has one cycle, the end of the kernel is detected one cycle later.
         let term =
             |one: &KernelReport| if one.depth == 1 { format!("({} + 1)", one.cycles) } else { one.cycles.to_string() };
         let terms: Vec<String> = kernels.iter().map(term).collect();

@@ -7,7 +7,7 @@ use super::{AccessReport, KernelReport, Operation, Report};
 /// Cycles of an iteration up to which operations are drawn as a table; longer ones are listed with their cycles.
 const COLUMNS: u32 = 128;
 
-/// Lines of columns; all but the last two are as wide as their widest cell.
+/// Rows of cells. Each column is as wide as its widest cell.
 struct Columns(Vec<Vec<String>>);
 
 impl Columns {

@@ -395,7 +395,7 @@ impl Generator {
         let mask = ones(most + 1) >> 1;
         let limit = |value: i128| u64::try_from(value).unwrap_or(u64::MAX);
         match self.random.below(3) {
-            0 if most + 1 <= u64::MAX.into() => {
+            0 if most < u64::MAX.into() => {
                 let d = self.number(limit(most + 1));
                 self.quotient(a, d, '%')
             }
