@@ -121,7 +121,7 @@ impl<'u> Interpreter<'u> {
                     arrays.push(array);
                     slots.push(slot);
                 }
-                _ => return Err(wrong(format!("an argument that is no `{}`", parameter.name))),
+                _ => return Err(wrong(format!("an argument that does not fit `{}`", parameter.name))),
             }
         }
         let result = self.call(function, slots, function.place)?;
@@ -159,9 +159,11 @@ impl<'u> Interpreter<'u> {
         let scope = known.iter().map(|(name, (value, of))| (name.clone(), Slot::Value(*of, Some(*value)))).collect();
         match self.declared(declaration, &mut vec![scope])? {
             Slot::Array(array) => Ok(self.arrays[array].clone()),
-            Slot::Value(..) => {
-                Err(Problem::new(declaration.place, format!("`{}` is no array", declaration.name), "give it a length"))
-            }
+            Slot::Value(..) => Err(Problem::new(
+                declaration.place,
+                format!("`{}` is not an array", declaration.name),
+                "give it a length",
+            )),
         }
     }
 
@@ -296,7 +298,7 @@ impl<'u> Interpreter<'u> {
     fn call(&mut self, function: &'u Function, slots: Vec<Slot>, place: Place) -> Result<Option<i128>> {
         if self.calls == MAX_CALLS {
             let what = format!("`{}` is called inside of more than {MAX_CALLS} calls", function.name);
-            return Err(Problem::new(place, what, "call no function from itself"));
+            return Err(Problem::new(place, what, "use a loop in place of recursion"));
         }
         self.calls += 1;
         let scope = function.parameters.iter().map(|parameter| parameter.name.clone()).zip(slots).collect();
@@ -379,7 +381,7 @@ impl<'u> Interpreter<'u> {
                     return Err(Problem::new(
                         statement.place,
                         "an assertion does not hold",
-                        "mend the source or its input",
+                        "correct the source or its input",
                     ));
                 }
             }
@@ -428,7 +430,7 @@ impl<'u> Interpreter<'u> {
         scopes: &mut Vec<Scope>,
     ) -> Result<(usize, usize)> {
         let Slot::Array(array) = self.slot(name, scopes, place)? else {
-            return Err(Problem::new(place, format!("`{name}` is no array"), "use it without an index"));
+            return Err(Problem::new(place, format!("`{name}` is not an array"), "use it without an index"));
         };
         let lengths = self.arrays[array].lengths.clone();
         if indices.len() != lengths.len() {
@@ -467,7 +469,13 @@ impl<'u> Interpreter<'u> {
                     return Err(Problem::new(target.place, format!("`{name}` is a constant"), "assign to a variable"));
                 }
             }
-            _ => return Err(Problem::new(target.place, "an assignment to no variable", "assign to a variable")),
+            _ => {
+                return Err(Problem::new(
+                    target.place,
+                    "an assignment to something that is not a variable",
+                    "assign to a variable",
+                ));
+            }
         }
         Ok(())
     }
@@ -498,14 +506,14 @@ impl<'u> Interpreter<'u> {
                 let ExprKind::Name(array) = &argument.kind else {
                     return Err(Problem::new(
                         argument.place,
-                        "no array",
+                        "an argument that is not an array",
                         format!("give an array for `{}`", parameter.name),
                     ));
                 };
                 match self.slot(array, scopes, argument.place)? {
                     slot @ Slot::Array(_) => slot,
                     Slot::Value(..) => {
-                        let what = format!("`{array}` is no array");
+                        let what = format!("`{array}` is not an array");
                         return Err(Problem::new(
                             argument.place,
                             what,
@@ -531,7 +539,7 @@ impl<'u> Interpreter<'u> {
             ExprKind::Name(name) => match self.slot(name, scopes, place)? {
                 Slot::Value(of, Some(value)) => Ok((value, of)),
                 Slot::Value(_, None) => {
-                    Err(Problem::new(place, format!("`{name}` has no value yet"), "assign to it before"))
+                    Err(Problem::new(place, format!("`{name}` has no value yet"), "assign to it first"))
                 }
                 Slot::Array(_) => Err(Problem::new(place, format!("`{name}` is an array"), "use one of its elements")),
             },
@@ -543,7 +551,7 @@ impl<'u> Interpreter<'u> {
                     None => Err(Problem::new(
                         place,
                         format!("an element of `{name}` has no value yet"),
-                        "assign to it before",
+                        "assign to it first",
                     )),
                 }
             }
@@ -623,7 +631,7 @@ pub(crate) fn fitting(value: i128, of: Type, place: Place) -> Result<()> {
 /// The refusal of statements and expressions that are nested too deep for the stack.
 pub(crate) fn too_deep(place: Place) -> Problem {
     let what =
-        format!("statements and expressions nested more than {MAX_NESTING} deep, those of called functions included");
+        format!("statements and expressions nested more than {MAX_NESTING} deep, including those of called functions");
     Problem::new(place, what, "use variables for parts of it")
 }
 
@@ -653,7 +661,7 @@ pub(crate) fn binary(
     place: Place,
 ) -> Result<(i128, Type)> {
     let of = of_a.common(of_b);
-    let beyond = || Problem::new(place, format!("a result beyond {of}"), "convert an operand to a wider type before");
+    let beyond = || Problem::new(place, format!("a result beyond {of}"), "first convert an operand to a wider type");
     let zero = || Problem::new(place, "a division by zero", "divide by a constant above zero");
     let condition = |holds: bool| Ok((i128::from(holds), Type::INT));
     let shift = || {

@@ -124,7 +124,7 @@ impl<'a> Settings<'a> {
         let Some(text) = self.take(key) else { return Ok(None) };
         match text.parse() {
             Ok(number) if (1..=most).contains(&number) => Ok(Some(number)),
-            _ => Err(self.problem(format!("{key}={text}"), format!("use a number from 1 to {most}"))),
+            _ => Err(self.problem(format!("{key}={text}"), format!("use 1 to {most}"))),
         }
     }
 
@@ -173,12 +173,13 @@ impl Pragma {
                 let variable = given.variable()?;
                 let kind = given.choice("type", &["complete", "block", "cyclic"])?;
                 let factor = given.number("factor", MAX_BANKS)?;
-                let dimension = match given.take("dim") {
-                    None => 1,
-                    Some(text) => text.parse().ok().filter(|dimension| *dimension <= 8).ok_or_else(|| {
-                        given.problem(format!("dim={text}"), "use 0 for all dimensions, or one from 1 to 8")
-                    })?,
-                };
+                let dimension =
+                    match given.take("dim") {
+                        None => 1,
+                        Some(text) => text.parse().ok().filter(|dimension| *dimension <= 8).ok_or_else(|| {
+                            given.problem(format!("dim={text}"), "use 1 to 8, or 0 for all dimensions")
+                        })?,
+                    };
                 let banks =
                     || factor.ok_or_else(|| given.problem(format!("{kind} without a factor"), "add factor=<banks>"));
                 let division = match kind {
@@ -261,7 +262,7 @@ mod tests {
         for (text, part) in [
             ("omp parallel", "pragma `omp` is not known"),
             ("HLS dataflow", "pragma HLS `dataflow` is not known"),
-            ("HLS pipeline II=0", "pragma pipeline: ii=0; use a number from 1 to 4096"),
+            ("HLS pipeline II=0", "pragma pipeline: ii=0; use 1 to 4096"),
             ("HLS pipeline rewind", "pragma pipeline: `rewind` is not known"),
             ("HLS array_partition complete", "no variable"),
             ("HLS array_partition variable=a block", "block without a factor"),

@@ -16,7 +16,7 @@ type Typed = (Node, Type);
 impl<'u> Lowering<'u> {
     /// The kernel under construction.
     pub(super) fn work(&mut self, place: Place) -> Result<&mut Body> {
-        let lost = || Problem::new(place, "an expression that is no constant outside of a kernel", "use constants");
+        let lost = || Problem::new(place, "an expression outside of a kernel that is not a constant", "use constants");
         self.body.as_mut().ok_or_else(lost)
     }
 
@@ -32,7 +32,7 @@ impl<'u> Lowering<'u> {
     fn not_negative(&mut self, node: Node, place: Place) -> Result<()> {
         let least = self.work(place)?.range(node).0;
         if least < 0 {
-            let way_out = "subtract from a number that is never less, or under a condition that says so";
+            let way_out = "subtract from a number that is never less, or add a condition that ensures it";
             return Err(Problem::new(place, format!("a value that may be {least}, below zero"), way_out));
         }
         Ok(())
@@ -80,7 +80,7 @@ impl<'u> Lowering<'u> {
                 Binding::Constant(value, of) => Ok((self.number(value, place)?, of)),
                 Binding::Value(of, Some(node), _) => Ok((node, of)),
                 Binding::Value(_, None, _) => {
-                    Err(Problem::new(place, format!("`{name}` has no value yet"), "assign to it before"))
+                    Err(Problem::new(place, format!("`{name}` has no value yet"), "assign to it first"))
                 }
                 Binding::Memory(memory, of) if self.memories[memory].lengths.is_empty() => {
                     let range = self.memories[memory].range;
@@ -229,11 +229,11 @@ impl<'u> Lowering<'u> {
         let bound = of.range();
         // C computes an unsigned result modulo a power of two. Here, an overflow is a mistake unless a mask removes it.
         if least < if of.signed { bound.0 } else { 0 } {
-            let way_out = "subtract from a number that is never less, or under a condition that says so";
+            let way_out = "subtract from a number that is never less, or add a condition that ensures it";
             return Err(Problem::new(place, format!("a result that may be {least}, below zero"), way_out));
         }
         if most > bound.1 {
-            let way_out = "convert an operand to a wider type before, or assert its range";
+            let way_out = "first convert an operand to a wider type, or assert its range";
             return Err(Problem::new(place, format!("a result that may be {most}, beyond {of}"), way_out));
         }
         Ok((node, of))
@@ -294,7 +294,7 @@ impl<'u> Lowering<'u> {
                     None => Err(Problem::new(
                         place,
                         format!("an element of `{name}` has no value yet"),
-                        "assign to it before",
+                        "assign to it first",
                     )),
                 }
             }
@@ -316,7 +316,7 @@ impl<'u> Lowering<'u> {
                 let range = found.range;
                 Ok((self.work(place)?.read(memory, nodes, range, place)?, of))
             }
-            _ => Err(Problem::new(place, format!("`{name}` is no array"), "use it without an index")),
+            _ => Err(Problem::new(place, format!("`{name}` is not an array"), "use it without an index")),
         }
     }
 
@@ -330,7 +330,7 @@ impl<'u> Lowering<'u> {
         let mut at = 0;
         for (node, length) in nodes.into_iter().zip(lengths) {
             let Some(index) = self.work(place)?.graph.constant(node) else {
-                let what = format!("an index of `{name}`, an array inside of a loop, is no constant");
+                let what = format!("an index of `{name}`, an array inside of a loop, is not a constant");
                 return Err(Problem::new(
                     place,
                     what,
@@ -412,7 +412,7 @@ impl<'u> Lowering<'u> {
                 let body = self.work(place)?;
                 let condition = body.truth(condition, place)?;
                 if body.graph.constant(condition) == Some(0) {
-                    return Err(Problem::new(place, "an assertion that never holds", "mend it"));
+                    return Err(Problem::new(place, "an assertion that never holds", "correct it"));
                 }
                 body.assert(condition);
                 Ok(())
@@ -492,7 +492,13 @@ impl<'u> Lowering<'u> {
         let (name, indices) = match &target.kind {
             ExprKind::Name(name) => (name, None),
             ExprKind::Element(name, indices) => (name, Some(indices)),
-            _ => return Err(Problem::new(place, "an assignment to no variable", "assign to a variable or an element")),
+            _ => {
+                return Err(Problem::new(
+                    place,
+                    "an assignment to something that is not a variable",
+                    "assign to a variable or an element",
+                ));
+            }
         };
         match (self.find(name, place)?.clone(), indices) {
             (Binding::Value(of, before, depth), None) => {

@@ -203,7 +203,7 @@ impl<'u> Lowering<'u> {
     /// The value of an expression that must be a constant.
     fn demanded(&mut self, expression: &Expr, what: impl Fn() -> String, way_out: &str) -> Result<i128> {
         if self.varies(expression) {
-            return Err(Problem::new(expression.place, format!("{} is no constant", what()), way_out));
+            return Err(Problem::new(expression.place, format!("{} is not a constant", what()), way_out));
         }
         let known = self.constants();
         self.interpreter.constant(expression, &known)
@@ -395,14 +395,14 @@ impl<'u> Lowering<'u> {
             }
         };
         let Binding::Memory(number, _) = *number else {
-            return Err(Problem::new(place, format!("`{variable}` is no array"), "name an array"));
+            return Err(Problem::new(place, format!("`{variable}` is not an array"), "name an array"));
         };
         let memory = &mut self.memories[number];
         match pragma {
             Pragma::Partition { division, dimension, .. } => {
                 if *dimension > memory.lengths.len() {
                     let what = format!("dimension {dimension} of `{variable}`, which has {}", memory.lengths.len());
-                    return Err(Problem::new(place, what, "name one that there is"));
+                    return Err(Problem::new(place, what, "name an existing dimension"));
                 }
                 for (at, given) in memory.divisions.iter_mut().enumerate() {
                     if *dimension == 0 || at + 1 == *dimension {
@@ -413,7 +413,7 @@ impl<'u> Lowering<'u> {
             Pragma::Storage { ports, .. } => memory.ports = *ports,
             Pragma::Interface { mode, .. } if memory.role == Role::Parameter => memory.mode = Some(*mode),
             Pragma::Interface { .. } => {
-                return Err(Problem::new(place, format!("`{variable}` is no parameter"), "name a parameter"));
+                return Err(Problem::new(place, format!("`{variable}` is not a parameter"), "name a parameter"));
             }
             _ => {}
         }
@@ -550,7 +550,7 @@ impl<'u> Lowering<'u> {
             return Err(Problem::new(
                 place,
                 format!("more than {MAX_CALLS} calls inside of one another"),
-                "call fewer",
+                "use fewer nested calls",
             ));
         }
         Ok(function)
@@ -559,13 +559,15 @@ impl<'u> Lowering<'u> {
     fn array_argument(&mut self, parameter: &'u Declaration, argument: &Expr) -> Result<Binding> {
         let refused =
             |what: String| Problem::new(argument.place, what, format!("give an array for `{}`", parameter.name));
-        let ExprKind::Name(name) = &argument.kind else { return Err(refused("no array".to_owned())) };
+        let ExprKind::Name(name) = &argument.kind else {
+            return Err(refused("an argument that is not an array".to_owned()));
+        };
         let wanted = self.lengths(parameter)?;
         let binding = self.find(name, argument.place)?.clone();
         let lengths = match &binding {
             Binding::Memory(number, _) => &self.memories[*number].lengths,
             Binding::Values(_, lengths, ..) => lengths,
-            _ => return Err(refused(format!("`{name}` is no array"))),
+            _ => return Err(refused(format!("`{name}` is not an array"))),
         };
         if *lengths != wanted {
             return Err(refused(format!("`{name}` has the lengths {lengths:?}, not {wanted:?}")));
@@ -690,7 +692,7 @@ impl<'u> Lowering<'u> {
         let (pipeline, independent, statements) = loop {
             if loops.len() == MAX_LOOPS {
                 let what = format!("more than {MAX_LOOPS} loops inside of one another");
-                return Err(Problem::new(at, what, "unroll some, or use one loop for two"));
+                return Err(Problem::new(at, what, "unroll some, or merge two loops into one"));
             }
             loops.push((self.trips(one, at)?, one));
             let (pragmas, statements) = parts(&one.body);
@@ -701,7 +703,7 @@ impl<'u> Lowering<'u> {
                     Pragma::Pipeline { interval } => pipeline = Some(*interval),
                     Pragma::Independent { variable } => match self.find(variable, place)? {
                         Binding::Memory(number, _) => independent.push((*number, place)),
-                        _ => return Err(Problem::new(place, format!("`{variable}` is no array"), "name an array")),
+                        _ => return Err(Problem::new(place, format!("`{variable}` is not an array"), "name an array")),
                     },
                     _ => {
                         return Err(Problem::new(
@@ -722,7 +724,7 @@ impl<'u> Lowering<'u> {
                         return Err(Problem::new(
                             after,
                             "a statement after an inner loop",
-                            "put it into a loop of its own, or into the inner loop under an `if`",
+                            "put it into its own loop, or into the inner loop under an `if`",
                         ));
                     }
                     let is_pure =
@@ -731,7 +733,7 @@ impl<'u> Lowering<'u> {
                         return Err(Problem::new(
                             other.place,
                             "a statement before an inner loop",
-                            "put it into a loop of its own, or into the inner loop under an `if`",
+                            "put it into its own loop, or into the inner loop under an `if`",
                         ));
                     }
                     if !independent.is_empty() {
@@ -795,7 +797,7 @@ impl<'u> Lowering<'u> {
             None => Ok(()),
             Some(one) => {
                 let what = format!("`{}` is read before an inner loop that changes it", self.memories[one.memory].name);
-                Err(Problem::new(one.place, what, "read it in the inner loop, or copy it in a loop before"))
+                Err(Problem::new(one.place, what, "read it in the inner loop, or copy it in an earlier loop"))
             }
         }
     }

@@ -128,7 +128,7 @@ impl File {
                 ("an assignment inside of an expression", "make it a statement")
             }
             "sizeof_expression" => ("`sizeof`", "use a macro for the length"),
-            "string_literal" | "char_literal" => ("a text", "use numbers"),
+            "string_literal" | "char_literal" => ("a string or character", "use numbers"),
             "field_expression" => ("a member of a structure", "use an array for each member"),
             "comma_expression" => ("a comma", "use statements"),
             _ => ("an expression that is not in the subset", "use numbers, variables, elements, operators and calls"),

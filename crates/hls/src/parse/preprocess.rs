@@ -94,7 +94,7 @@ impl File {
                         return Err(text.problem(
                             node,
                             format!("#error {argument}"),
-                            "define what the source asks for",
+                            "define the macros that the source requires",
                         ));
                     }
                     other => {
@@ -206,12 +206,12 @@ impl File {
             return Err(refused("it has no value"));
         }
         if self.macros.open.borrow().iter().any(|open| open == name) {
-            return Err(refused("it stands for itself"));
+            return Err(refused("it expands to itself"));
         }
         let begin = "unsigned value = (";
         let wrapped = format!("{begin}{value});");
         let text = Text { text: &wrapped, file: place.file, at: Some(place) };
-        let tree = tree(text, place).map_err(|_| refused(&format!("`{value}` is no expression")))?;
+        let tree = tree(text, place).map_err(|_| refused(&format!("`{value}` is not an expression")))?;
         let found = tree.root_node().named_descendant_for_byte_range(begin.len(), begin.len() + value.len());
         // The expression must fill the parentheses.
         match found {
@@ -221,7 +221,7 @@ impl File {
                 self.macros.open.borrow_mut().pop();
                 found
             }
-            _ => Err(refused(&format!("`{value}` is no expression"))),
+            _ => Err(refused(&format!("`{value}` is not an expression"))),
         }
     }
 }

@@ -227,7 +227,7 @@ impl<'a> Work<'a> {
 
     fn refused(&self, most: u32) -> Problem {
         let what = format!(
-            "no interval up to {most} for `{}`; the ports allow {} at the least",
+            "no interval up to {most} for `{}`; the ports require at least {}",
             self.kernel.name,
             self.port_bound()
         );
