@@ -22,7 +22,7 @@ impl Layout {
     /// The layout of a memory.
     #[must_use]
     pub fn of(memory: &Memory) -> Self {
-        // A table has a copy for each access, so that it needs no banks.
+        // A table has a copy for each access, so it needs no banks.
         let is_table = matches!(memory.role, Role::Table(_));
         let dimension = |(&length, division): (&usize, &Option<Division>)| {
             let division = division.filter(|_| !is_table).unwrap_or(Division::Block(1));

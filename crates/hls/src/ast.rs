@@ -171,7 +171,7 @@ pub struct Declaration {
     pub name: String,
     /// The type of its value or its elements.
     pub of: Type,
-    /// The lengths of its dimensions; none if it is a variable.
+    /// The lengths of its dimensions; empty for a variable.
     pub lengths: Vec<Expr>,
     /// Whether it is `const`.
     pub constant: bool,
@@ -195,7 +195,7 @@ pub struct Stmt {
 pub enum StmtKind {
     /// Declarations.
     Declare(Vec<Declaration>),
-    /// `target = value`, or with an operator such as `+=`. The target is a variable or an element.
+    /// `target = value`, or a compound assignment such as `+=`. The target is a variable or an element.
     Assign(Expr, Option<BinaryOp>, Expr),
     /// `if (condition) yes else no`
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
@@ -243,9 +243,9 @@ pub struct Function {
     pub place: Place,
     /// Its name.
     pub name: String,
-    /// The type of its result; none if it is `void`.
+    /// The type of its result; `None` if it is `void`.
     pub result: Option<Type>,
-    /// Its parameters. The outermost length of an array may be any.
+    /// Its parameters.
     pub parameters: Vec<Declaration>,
     /// Its statements.
     pub body: Vec<Stmt>,

@@ -80,7 +80,7 @@ impl<'u> Interpreter<'u> {
         Ok(this)
     }
 
-    /// The function of that name.
+    /// The function with this name.
     pub(crate) fn function(&self, name: &str, place: Place) -> Result<&'u Function> {
         let found = self.unit.functions.iter().find(|function| function.name == name);
         found.ok_or_else(|| Problem::new(place, format!("no function `{name}`"), "define it in this file"))

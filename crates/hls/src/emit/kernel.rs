@@ -51,7 +51,7 @@ impl<'d> Emission<'d> {
         scheduled.kernel.accesses.iter().enumerate().filter(|(number, _)| scheduled.is_used(*number))
     }
 
-    /// The cycle in which a node's operation takes its operands.
+    /// The cycle in which a node's operation reads its operands.
     fn begin(&self, node: Node) -> u32 {
         self.scheduled.schedule.nodes[node.index()].0 - self.scheduled.registers[node.index()]
     }
@@ -82,12 +82,12 @@ impl<'d> Emission<'d> {
         }
     }
 
-    /// ` && kN_run`, if the kernel may have to wait.
+    /// ` && kN_run`, if the kernel may stall.
     fn and_run(&self) -> String {
         if self.scheduled.waits(self.design) { format!(" && k{}_run", self.number) } else { String::new() }
     }
 
-    /// `if (kN_run) `, if the kernel may have to wait.
+    /// `if (kN_run) `, if the kernel may stall.
     fn if_run(&self) -> String {
         if self.scheduled.waits(self.design) { format!("if (k{}_run) ", self.number) } else { String::new() }
     }

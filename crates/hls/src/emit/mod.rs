@@ -67,7 +67,7 @@ impl Port {
 }
 
 impl Scheduled {
-    /// Whether the kernel reads or writes a stream, so that it may have to wait.
+    /// Whether the kernel reads or writes a stream, and may therefore stall.
     pub(crate) fn waits(&self, design: &Design) -> bool {
         self.kernel.accesses.iter().any(|access| design.program.memories[access.memory].mode == Some(Mode::Stream))
     }

@@ -127,7 +127,7 @@ impl Exploration {
             "<text class=\"axis\" text-anchor=\"middle\" transform=\"rotate(-90 20 {half})\" x=\"20\" y=\"{half}\">\
              cycles from start to done, analytic</text>"
         );
-        // Large circles first, so that they cover no small one.
+        // Large circles are drawn first, so they cover no small one.
         let mut drawn = compiled.clone();
         drawn.sort_by_key(|(_, figures)| std::cmp::Reverse(figures.multipliers));
         for (point, figures) in &drawn {

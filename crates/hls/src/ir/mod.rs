@@ -49,7 +49,7 @@ pub struct Memory {
     pub place: Place,
     /// The range of its elements.
     pub range: (i128, i128),
-    /// The lengths of its dimensions; none for a variable.
+    /// The lengths of its dimensions; empty for a variable.
     pub lengths: Vec<usize>,
     /// How each dimension is divided among banks.
     pub divisions: Vec<Option<Division>>,
@@ -130,7 +130,7 @@ pub struct Kernel {
     pub name: String,
     /// Where it begins.
     pub place: Place,
-    /// Its loops, the outermost first; none if the code runs once.
+    /// Its loops, the outermost first; empty if the code runs once.
     pub loops: Vec<Loop>,
     /// The code.
     pub graph: Graph,

@@ -35,7 +35,7 @@ impl Widths {
             };
             match op {
                 Op::Const(_) | Op::Loop(_) | Op::Read(_) => {}
-                // The low bits of a result depend on no higher ones of the operands.
+                // The low bits of a result do not depend on higher bits of the operands.
                 Op::Add(a, b) | Op::Sub(a, b) | Op::Mul(a, b) | Op::Or(a, b) | Op::Xor(a, b) => {
                     need(a, width);
                     need(b, width);

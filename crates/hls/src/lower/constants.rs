@@ -2,8 +2,9 @@
 //!
 //! Barrett's estimate of a quotient is a product and a shift: q' = ⌊⌊x/2^s⌋·m/2^t⌋ with m = ⌊2^(s+t)/d⌋ (P. Barrett, CRYPTO
 //! 1986). The estimate is never too great. The remainder is x − q'·d, less d as long as it is not below d. The shifts s and t
-//! are chosen for the shortest products with which one subtraction is enough. To choose them, the greatest remainder for each
-//! value of ⌊x/2^s⌋ is computed. This is exact, so the remainder has no bit too many.
+//! are chosen for the shortest products with which one subtraction is enough. To choose them, the greatest remainder is
+//! computed for each value of ⌊x/2^s⌋, or bounded if there are too many values. A computed remainder is exact and has no bit
+//! too many.
 
 use crate::analysis::Layout;
 use crate::diagnostic::{Problem, Result};
@@ -227,7 +228,7 @@ fn multiple(graph: &mut Graph, x: Node, factor: i128) -> Result<Node, Full> {
     Ok(product)
 }
 
-/// The sum of nodes, as a tree; the shortest ones first.
+/// The sum of nodes, as a tree of sums of neighbouring pairs.
 fn sum(graph: &mut Graph, mut nodes: Vec<Node>) -> Result<Option<Node>, Full> {
     while nodes.len() > 1 {
         let pairs = nodes.chunks(2).map(|pair| match *pair {

@@ -630,7 +630,7 @@ impl<'u> Lowering<'u> {
             match &statement.kind {
                 StmtKind::Return(Some(value)) => {
                     let Some(of) = of else {
-                        return Err(Problem::new(place, "a value of a function that returns none", "return no value"));
+                        return Err(Problem::new(place, "a value that a `void` function returns", "return no value"));
                     };
                     let (node, _) = self.expression(value)?;
                     self.fitting(node, of, value.place)?;

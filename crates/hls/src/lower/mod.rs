@@ -187,7 +187,7 @@ impl<'u> Lowering<'u> {
         for (name, binding) in self.scopes.iter().flatten() {
             match binding {
                 Binding::Constant(value, of) => drop(found.insert(name.clone(), (*value, *of))),
-                // Another variable of that name hides it.
+                // Another variable with this name hides it.
                 _ => drop(found.remove(name)),
             }
         }
@@ -486,7 +486,7 @@ impl<'u> Lowering<'u> {
 
     fn returned_outside(&mut self, value: &Expr, place: Place) -> Result<()> {
         let Some(number) = self.memories.iter().position(|memory| memory.role == Role::Result) else {
-            return Err(Problem::new(place, "a value of a function that returns none", "return no value"));
+            return Err(Problem::new(place, "a value that a `void` function returns", "return no value"));
         };
         if self.calls.len() > 1 {
             return Err(Problem::new(place, "a result of a function with loops", "write it to an array"));
@@ -848,7 +848,7 @@ fn unrolled(one: &For) -> bool {
     parts(&one.body).0.iter().any(|(pragma, _)| **pragma == Pragma::Unroll)
 }
 
-/// Whether statements assign to a variable of that name, or to its elements.
+/// Whether statements assign to the variable with this name, or to its elements.
 fn assigns(statements: &[Stmt], name: &str) -> bool {
     statements.iter().any(|statement| match &statement.kind {
         StmtKind::Assign(target, ..) => {

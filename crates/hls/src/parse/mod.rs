@@ -197,7 +197,7 @@ impl File {
                 "preproc_call" if text.of(node).trim_end() == "#pragma once" => {}
                 _ => {
                     let what = format!("`{}` outside of a function", text.short(node));
-                    return Err(text.problem(node, what, "keep to constants, types and functions there"));
+                    return Err(text.problem(node, what, "use only constants, types and functions there"));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Reports of a design: JSON for programs, the schedule as a table of text, and as a picture.
 //!
 //! All figures follow from the schedule and the operations of the design; none is measured. The figures of
-//! [`Estimate`] are estimates, and are labelled as such.
+//! [`Estimate`] are estimates, and are marked as estimates.
 
 mod estimate;
 mod gantt;
@@ -212,13 +212,13 @@ pub struct Operation {
     pub signed: bool,
     /// Whether it depends on loop variables alone.
     pub index: bool,
-    /// The cycle in which the operation takes its operands.
+    /// The cycle in which the operation reads its operands.
     pub begin: u32,
     /// The cycle in which the result is present.
     pub cycle: u32,
     /// The last cycle in which the result is used.
     pub until: u32,
-    /// Picoseconds from the clock edge to the begin of the operation, where it has no registers.
+    /// Picoseconds from the clock edge to the beginning of the operation, where it has no registers.
     pub from_ps: u32,
     /// Picoseconds from the clock edge to the result.
     pub to_ps: u32,
@@ -239,7 +239,7 @@ pub struct AccessReport {
     /// The port of the bank, where ports are numbered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u32>,
-    /// The cycle in which the bank is asked.
+    /// The cycle of the request to the bank.
     pub cycle: u32,
     /// The written operation or constant; the operation that a read becomes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -311,7 +311,7 @@ impl Report {
     /// The report as indented JSON with a line feed at its end.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // All keys are text and all numbers finite, so that every report has a JSON form.
+        // All keys are text and all numbers finite, so every report has a JSON form.
         serde_json::to_string_pretty(self).map_or_else(|_| String::new(), |text| text + "\n")
     }
 

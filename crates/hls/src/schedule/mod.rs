@@ -2,7 +2,7 @@
 //! access.
 //!
 //! All times count from the cycle in which an iteration begins. A node without a register has its value in the same cycle as
-//! its operands, as long as the path fits the clock period. At an interval of one, each node is as early as its operands allow,
+//! its operands, if the path fits the clock period. At an interval of one, each node is as early as its operands allow,
 //! which is the shortest schedule. All reads of a memory then share one cycle, and so do all writes. At a longer interval,
 //! accesses are placed one after another. In both cases they move to later cycles until no bank exceeds its ports in the whole
 //! run.

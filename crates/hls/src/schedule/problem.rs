@@ -1,6 +1,6 @@
 //! The scheduling problem of a kernel in numbers, for an exact solver that tests the scheduler.
 //!
-//! A node has its value at a cycle and a time in that cycle, and later operands give later values. The first cycle of an access
+//! A node has its value at a cycle and a time in that cycle, and later operands make later values. The first cycle of an access
 //! is therefore the greatest of its latency from the beginning of the iteration and, for each read, the sum of the read's cycle
 //! and the latency from that read.
 

@@ -26,8 +26,8 @@ pub enum SimulationError {
         /// The first cycle that the operands allow.
         ready: u32,
     },
-    /// A bank is asked more often than it has ports.
-    #[error("bank {bank} of {memory} is asked by accesses {first} and {second} in cycle {cycle} of {kernel}")]
+    /// A bank has more accesses in a cycle than ports.
+    #[error("bank {bank} of {memory} has too few ports for accesses {first} and {second} in cycle {cycle} of {kernel}")]
     Ports {
         /// The kernel.
         kernel: String,

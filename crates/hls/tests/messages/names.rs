@@ -163,7 +163,7 @@ pub(super) const TYPES: &[Case] = &[
 void f(uint8_t a[4]) {
   a[0] = 1;
 }",
-        "f.c:4:1: `struct s { uint8_t x; }` outside of a function; keep to constants, types and functions there",
+        "f.c:4:1: `struct s { uint8_t x; }` outside of a function; use only constants, types and functions there",
     ),
     (
         "a volatile array",
