@@ -1,9 +1,9 @@
 // Bit reversal of N words in place, in eight blocks of two ports each.
 //
-// A word in block t goes to block u = t ^ j, and a word of block u comes back. For each j from 1 to 7 and each value of the
-// middle bits, all eight blocks give one word and take one. Words that stay in their block are read by two ports in the first
-// iterations, and the second of each pair waits in a register until the last ones. All ports are busy in all cycles: 30 for
-// N = 256, of which 240 words move, and 60 for N = 512, of which 480 words do.
+// A word in block t goes to block u = t ^ j, and a word of block u goes to block t. For each j from 1 to 7 and each value of
+// the middle bits, each of the eight blocks gives one word and takes one. Words that stay in their block are read by both
+// ports in the first iterations. The second word of each pair waits in a register until the last iterations. All ports are
+// busy in all cycles: 30 cycles for the 240 words that move at N = 256, and 60 cycles for 480 words at N = 512.
 #include "sizes.h"
 
 #if LOG_N != 8 && LOG_N != 9
@@ -24,7 +24,7 @@ static const uint8_t less[2] = {1, 3};
 static unsigned given(unsigned i, unsigned t) {
   unsigned j = i < STAY ? 0 : (i - STAY) / MIDDLE + 1;
   unsigned middle = i < STAY ? less[i] : (i - STAY) % MIDDLE;
-  // The block that it goes to gives the word with the reversed bits.
+  // The block of the destination gives the word with the reversed bits.
   middle = t < (t ^ j) || i < STAY ? middle : reversed(middle, LOG_MIDDLE);
   return t << (LOG_N - 3) | middle << 3 | reversed(t ^ j, 3);
 }

@@ -1,14 +1,14 @@
 // A Montgomery product of numbers of 256 bits: a * b / 2^272 modulo n.
 //
-// a and n are limbs of 26 bits, b is digits of 17, so that a product of both fits a multiplier of 26 by 17. Sums stay without
-// their carries until the end. The method is P. Montgomery's (Mathematics of Computation, 1985) digit by digit.
+// a and n are limbs of 26 bits, b is digits of 17, so that a product of both fits a multiplier of 26 by 17. Carries
+// between the sums are added at the end. The method is P. Montgomery's (Mathematics of Computation, 1985) digit by digit.
 #include <assert.h>
 #include <stdint.h>
 
 #define LIMBS 10
 #define DIGITS 16
 
-// n is odd and below 2^256, u is -1/n modulo 2^17; a and b are below 2n, and the result is, too.
+// n is odd and below 2^256, u is -1/n modulo 2^17; a, b and the result are below 2n.
 void montgomery(uint32_t a[LIMBS], uint32_t b[DIGITS], uint32_t n[LIMBS], uint32_t u, uint32_t r[LIMBS]) {
 #pragma HLS array_partition variable=a complete
 #pragma HLS array_partition variable=n complete

@@ -15,8 +15,8 @@ void product(word_t a[BANKS][N / BANKS], word_t b[BANKS][N / BANKS]) {
   cooley_tukey(a, inverse, 1);
 }
 
-// to becomes `from` in bit-reversed order. An iteration moves neighbours, which are in different banks, and their reversed
-// indices are, too.
+// `to` becomes `from` in bit-reversed order. An iteration moves neighbours, which are in different banks. Their reversed
+// indices are in different banks as well.
 static void reverse(word_t from[BANKS][N / BANKS], word_t to[BANKS][N / BANKS]) {
 REVERSE:
   for (unsigned x = 0; x < N; x += BANKS) {

@@ -1,7 +1,7 @@
 // The product of two polynomials modulo x^LENGTH + 1, one coefficient of a in each cycle.
 //
-// All LENGTH sums have a multiplier each. b stands in registers and is multiplied by x in each cycle, so that coefficient j of
-// x^i * b meets sum j when coefficient i of a comes.
+// Each of the LENGTH sums has its own multiplier. b is in registers and is multiplied by x in each cycle. Coefficient j of
+// x^i * b therefore meets sum j when coefficient i of a arrives.
 #include "modulus.h"
 
 #ifndef LENGTH
@@ -28,7 +28,7 @@ TERMS:
       word_t s = i == 0 ? 0 : sums[j];
       assert(s < Q);
       word_t term = times(x, now[j]);
-      // Known before the sum, which must be ready for the next term in a cycle.
+      // Computed before the sum, which must be ready for the next term within a cycle.
       word_t rest = Q - term;
       word_t more = s >= rest ? s - rest : s + term;
       assert(more < Q);

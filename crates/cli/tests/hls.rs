@@ -120,7 +120,7 @@ fn diagnostics_have_place_bound_and_way_out() {
     // Two accesses in a bank, at an interval that is too short for them.
     let twice = "void k(unsigned char a[8]) {\n  for (unsigned i = 0; i < 4; i++) {\n#pragma HLS pipeline II=1\n    \
                  a[i] = a[i + 4];\n    a[i + 4] = 1;\n  }\n}\n";
-    check(twice, &[]).failed(&["k.c:", "in the same bank in iteration 0", "the ports allow 2 at the least"]);
+    check(twice, &[]).failed(&["k.c:", "in the same bank in iteration 0", "the ports require at least 2"]);
     // A header's diagnostic names the header, next to the source.
     fs::create_dir(bench.path("sub")).expect("a directory");
     bench.write("sub/k.h", "\nfloat x;\n");

@@ -1,5 +1,5 @@
-//! Random loops in a pipeline as problems of a scheduler, one JSON object a line: `loops [count [first]]`. With each comes the
-//! interval that the compiler found; hw/flow/hls_oracle.py proves the least one.
+//! Random pipelined loops as scheduling problems, one JSON object a line: `loops [count [first]]`. Each has the interval that
+//! the compiler found. hw/flow/hls_oracle.py proves the least interval.
 
 #[allow(dead_code, unused_imports, reason = "the programs only, not their checks")]
 #[path = "../tests/random/mod.rs"]
@@ -9,7 +9,7 @@ use ciphermill_hls::schedule::Target;
 use ciphermill_hls::schedule::problem::Problem;
 use ciphermill_hls::{Design, Source};
 
-/// Accesses and iterations of a loop that an exact solver bears.
+/// The greatest numbers of accesses and iterations of a loop for an exact solver.
 const MAX_ACCESSES: usize = 14;
 const MAX_ITERATIONS: usize = 16;
 

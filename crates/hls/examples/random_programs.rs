@@ -1,5 +1,5 @@
-//! Random programs through every pass, against a C compiler: `random_programs [count [first]]`. Prints a summary as JSON, and
-//! what differs on the error output.
+//! Random programs through every pass, against a C compiler: `random_programs [count [first]]`. Prints a summary as JSON,
+//! and the differences on the error output.
 
 #[path = "../tests/random/mod.rs"]
 mod random;

@@ -1,4 +1,5 @@
-//! Banks, conflicts and distances, exactly: each index that depends on loop variables alone is known in every iteration.
+//! Exact banks, conflicts and dependence distances: each index that depends on loop variables alone is evaluated in every
+//! iteration.
 
 use std::collections::HashMap;
 
@@ -21,7 +22,7 @@ impl Layout {
     /// The layout of a memory.
     #[must_use]
     pub fn of(memory: &Memory) -> Self {
-        // A table has a copy for each access, so that it needs no banks.
+        // A table has a copy for each access, so it needs no banks.
         let is_table = matches!(memory.role, Role::Table(_));
         let dimension = |(&length, division): (&usize, &Option<Division>)| {
             let division = division.filter(|_| !is_table).unwrap_or(Division::Block(1));
@@ -75,13 +76,13 @@ impl Layout {
 /// One access in one iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit {
-    /// The element; none if its index is known at run time only.
+    /// The element; `None` if its index is known only at run time.
     pub element: Option<usize>,
-    /// The bank of the element.
+    /// The bank of the element; `None` if it is known only at run time.
     pub bank: Option<usize>,
 }
 
-/// All visits of a kernel: by access, then by iteration; none where the access does not happen.
+/// All visits of a kernel, by access and then by iteration; `None` where the access does not happen.
 #[derive(Clone, Debug)]
 pub struct Visits(Vec<Vec<Option<Visit>>>);
 
@@ -116,7 +117,7 @@ impl Visits {
         Self(kernel.accesses.iter().map(of_access).collect())
     }
 
-    /// What an access does in an iteration.
+    /// The visit of an access in an iteration.
     #[must_use]
     pub fn get(&self, access: usize, iteration: usize) -> Option<Visit> {
         self.0[access][iteration]
@@ -142,14 +143,14 @@ fn compete(memory: &Memory, a: &Access, b: &Access) -> bool {
     }
 }
 
-/// Whether an array is built of registers, which have as many ports as are used.
+/// Whether an array is built of registers. Registers have as many ports as their accesses need.
 #[must_use]
 pub fn is_registers(memory: &Memory) -> bool {
     Layout::of(memory).depth == 1
 }
 
-/// Pairs of accesses that meet in a bank in the same iteration, for memories that have ports. Tables have a copy for each
-/// access.
+/// Pairs of accesses that meet in a bank in the same iteration, for memories that have ports. Tables have no ports, but a
+/// copy for each access.
 #[must_use]
 pub fn conflicts(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<Conflict> {
     let mut found = Vec::new();
@@ -177,11 +178,11 @@ pub fn conflicts(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<C
 /// Why one access must come after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dependence {
-    /// It reads what the other one has written.
+    /// A read of an element that the first access wrote.
     ReadAfterWrite,
-    /// It writes what the other one has read before.
+    /// A write of an element that the first access read.
     WriteAfterRead,
-    /// It writes what the other one has written before.
+    /// A write of an element that the first access wrote.
     WriteAfterWrite,
 }
 
@@ -192,14 +193,14 @@ pub struct Distance {
     pub first: usize,
     /// The access that comes after it.
     pub second: usize,
-    /// Why.
+    /// The kind of dependence.
     pub why: Dependence,
     /// The least number of iterations between them.
     pub iterations: usize,
     /// An iteration of the second access at that distance.
     pub at: usize,
-    /// The ends of the innermost loop that lie between them at the least; the distance is the least with that number, 0 or 1,
-    /// where 1 stands for all others.
+    /// 1 if an end of the innermost loop lies between the two accesses, and 0 otherwise. `iterations` is the least distance
+    /// of that kind.
     pub ends: usize,
 }
 
@@ -208,8 +209,8 @@ pub struct Distance {
 pub fn distances(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<Distance> {
     let innermost = kernel.loops.last().map_or(1, |one| one.trips.max(1));
     let mut least: HashMap<(usize, usize, Dependence, usize), (usize, usize)> = HashMap::new();
-    for memory in 0..memories.len() {
-        if matches!(memories[memory].role, Role::Table(_)) {
+    for (memory, of) in memories.iter().enumerate() {
+        if matches!(of.role, Role::Table(_)) {
             continue;
         }
         let accesses: Vec<usize> =
@@ -225,7 +226,7 @@ pub fn distances(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<D
                 *entry = (iterations, second.1);
             }
         };
-        // Where an index is not known, every element may be meant.
+        // An index that is not known may select any element.
         let known = accesses
             .iter()
             .all(|&n| (0..kernel.iterations()).all(|i| visits.get(n, i).is_none_or(|v| v.element.is_some())));

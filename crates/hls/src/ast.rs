@@ -3,7 +3,7 @@
 use crate::diagnostic::Place;
 use crate::pragma::Pragma;
 
-/// An integer type of C. Variables have unsigned ones; `int` is the type of constants and of what C promotes.
+/// An integer type of C. Variables are unsigned. `int` is the type of constants and of promoted values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Type {
     /// Its bits: 1 for `bool`, 8, 16, 32, 64 or 128.
@@ -37,7 +37,7 @@ impl Type {
         Self { bits, signed: widest_is_signed(a) && widest_is_signed(b) }
     }
 
-    /// The least and the greatest value. Those of 128 bits are held to 127 bits.
+    /// The least and the greatest value. Types of 128 bits are limited to values of 127 bits.
     #[must_use]
     pub fn range(self) -> (i128, i128) {
         let most = if self.bits == 128 { i128::MAX } else { (1i128 << (self.bits - u32::from(self.signed))) - 1 };
@@ -128,7 +128,7 @@ pub enum UnaryOp {
 pub struct Expr {
     /// Where it is.
     pub place: Place,
-    /// What it is.
+    /// Its kind, with its operands.
     pub kind: ExprKind,
 }
 
@@ -153,7 +153,7 @@ pub enum ExprKind {
     Call(String, Vec<Expr>),
 }
 
-/// What a declaration begins with.
+/// The initial value of a declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Initial {
     /// A value.
@@ -171,13 +171,13 @@ pub struct Declaration {
     pub name: String,
     /// The type of its value or its elements.
     pub of: Type,
-    /// The lengths of its dimensions; none if it is a variable.
+    /// The lengths of its dimensions; empty for a variable.
     pub lengths: Vec<Expr>,
     /// Whether it is `const`.
     pub constant: bool,
     /// Whether it is `static`.
     pub fixed: bool,
-    /// What it begins with.
+    /// Its initial value.
     pub initial: Option<Initial>,
 }
 
@@ -186,7 +186,7 @@ pub struct Declaration {
 pub struct Stmt {
     /// Where it is.
     pub place: Place,
-    /// What it is.
+    /// Its kind, with its parts.
     pub kind: StmtKind,
 }
 
@@ -195,7 +195,7 @@ pub struct Stmt {
 pub enum StmtKind {
     /// Declarations.
     Declare(Vec<Declaration>),
-    /// `target = value`, or with an operator such as `+=`. The target is a variable or an element.
+    /// `target = value`, or a compound assignment such as `+=`. The target is a variable or an element.
     Assign(Expr, Option<BinaryOp>, Expr),
     /// `if (condition) yes else no`
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
@@ -203,7 +203,7 @@ pub enum StmtKind {
     For(Box<For>),
     /// Statements in braces.
     Block(Vec<Stmt>),
-    /// A call for what it does.
+    /// A call whose result is not used.
     Call(String, Vec<Expr>),
     /// `assert(condition)`
     Assert(Expr),
@@ -228,7 +228,7 @@ pub struct For {
     pub compare: BinaryOp,
     /// The bound.
     pub bound: Expr,
-    /// Added in each iteration, or subtracted.
+    /// The value that each iteration adds or subtracts.
     pub step: Expr,
     /// Whether the step is subtracted.
     pub down: bool,
@@ -243,13 +243,13 @@ pub struct Function {
     pub place: Place,
     /// Its name.
     pub name: String,
-    /// The type of its result; none if it is `void`.
+    /// The type of its result; `None` if it is `void`.
     pub result: Option<Type>,
-    /// Its parameters. The outermost length of an array may be any.
+    /// Its parameters.
     pub parameters: Vec<Declaration>,
     /// Its statements.
     pub body: Vec<Stmt>,
-    /// Whether it is `static`, so that it is no function to compile by itself.
+    /// Whether it is `static`. A `static` function is not compiled by itself.
     pub internal: bool,
 }
 

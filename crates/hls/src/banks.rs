@@ -1,18 +1,18 @@
 //! Banks for the words of a transform.
 //!
-//! `butterflies` radix-2 butterflies a cycle touch 2·`butterflies` words, whose indices differ in log2 `butterflies` + 1 bits
-//! that are neighbours, the highest bit being a neighbour of the lowest. The bank of an index is a linear map of its bits over
-//! GF(2). No two of the words meet if the columns of each such window are independent.
+//! In each cycle, `butterflies` radix-2 butterflies access 2·`butterflies` words. The indices of these words differ in a window
+//! of log2 `butterflies` + 1 adjacent bits; the highest bit is adjacent to the lowest. The bank of an index is a linear map of
+//! its bits over GF(2). No two of the words share a bank if the columns of each window are linearly independent.
 
-/// Index bits at most.
+/// The greatest number of index bits.
 pub const MAX_INDEX_BITS: u32 = 16;
-/// Butterflies a cycle at most, as a power of two.
+/// The greatest number of butterflies in a cycle, as a power of two.
 pub const MAX_LOG_BUTTERFLIES: u32 = 4;
 
-/// For each bit of the bank, the index bits whose parity it is; `None` if no linear map does.
+/// For each bit of the bank, a mask of the index bits whose parity it is; `None` if no linear map exists.
 ///
 /// # Panics
-/// If `index_bits` or `log_butterflies` is beyond its bound.
+/// If `index_bits` or `log_butterflies` exceeds its bound.
 ///
 /// # Example
 /// ```
@@ -38,7 +38,7 @@ pub fn masks(index_bits: u32, log_butterflies: u32) -> Option<Vec<u32>> {
     Some((0..window).map(row).collect())
 }
 
-/// Index bits at least of the banks in [`header`].
+/// The least number of index bits in [`header`].
 const HEADER_INDEX_BITS: u32 = 6;
 
 /// The masks of a bank's bits as an initializer of C.
@@ -69,7 +69,7 @@ pub fn declaration(index_bits: u32, log_butterflies: u32) -> Option<String> {
     ))
 }
 
-/// The whole of `hw/hls/banks.h`: the masks for each size that the transforms there have.
+/// The contents of `hw/hls/banks.h`: the masks for each size of the transforms in `hw/hls`.
 ///
 /// # Example
 /// ```
@@ -97,10 +97,10 @@ pub fn header() -> String {
 /// Extends the columns to all bits.
 fn complete(columns: &mut Vec<u32>, window: usize, bits: usize) -> bool {
     if columns.len() == bits {
-        // The windows from the highest bits on into the lowest.
+        // The windows that wrap around from the highest bits to the lowest.
         return (bits + 1 - window..bits).all(|first| independent((0..window).map(|i| columns[(first + i) % bits])));
     }
-    // The column that repeats comes first: it is right wherever it leaves the end to be right.
+    // Try the repeated column first: it keeps all windows independent except those that wrap around.
     let repeated = columns[columns.len() - window];
     let others = (1..1u32 << window).filter(|one| *one != repeated);
     for column in std::iter::once(repeated).chain(others) {

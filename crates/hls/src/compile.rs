@@ -1,4 +1,4 @@
-//! From a source to scheduled kernels.
+//! Compilation of a source to scheduled kernels.
 
 use crate::analysis::{self, Distance, Layout, Visits};
 use crate::diagnostic::{Diagnostic, Problem, Result};
@@ -15,18 +15,18 @@ pub struct Scheduled {
     pub addresses: Vec<Address>,
     /// The dependences among its accesses.
     pub distances: Vec<Distance>,
-    /// When everything happens.
+    /// The cycle of each operation and access.
     pub schedule: Schedule,
     /// The registers inside of each node's operation.
     pub registers: Vec<u32>,
     /// The bits of each node that are needed.
     pub widths: Widths,
-    /// Whether anything needs an access.
+    /// Whether each access is in the hardware; by access.
     pub(crate) used: Vec<bool>,
 }
 
 impl Scheduled {
-    /// Whether anything needs an access.
+    /// Whether an access is in the hardware: a write, or a read whose value is used.
     #[must_use]
     pub fn is_used(&self, access: usize) -> bool {
         self.used[access]
@@ -36,7 +36,7 @@ impl Scheduled {
 /// A function with the schedules of its kernels.
 #[derive(Clone, Debug)]
 pub struct Design {
-    /// The function as the source has it.
+    /// The memories and kernels of the function, before scheduling.
     pub program: Program,
     /// Its kernels, in their order.
     pub kernels: Vec<Scheduled>,
@@ -80,7 +80,7 @@ fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<De
     Ok(Design { program, kernels })
 }
 
-/// A refusal of the scheduler, at the accesses that meet in a bank if there are some.
+/// The refusal of the scheduler, at the first two accesses that meet in a bank if such accesses exist.
 fn explained(problem: Problem, kernel: &Kernel, program: &Program, visits: &Visits) -> Problem {
     let Some(one) = analysis::conflicts(kernel, &program.memories, visits).into_iter().next() else { return problem };
     let (first, second) = (&kernel.accesses[one.first], &kernel.accesses[one.second]);

@@ -1,4 +1,4 @@
-//! What is wrong with a source: where, which bound it breaks, and a way out.
+//! Diagnostics of a source: the place, the violated bound, and a way out.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::Source;
 /// A place in a source or one of its headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// 0 is the source, and from 1 on its headers by name.
+    /// 0 for the source; from 1, its headers in the order of their names.
     pub file: u16,
     /// The line, from 1.
     pub line: u32,
@@ -41,11 +41,11 @@ impl fmt::Display for Place {
 pub struct Diagnostic {
     /// The name of the source or header.
     pub file: String,
-    /// Where.
+    /// The place of the mistake.
     pub place: Place,
-    /// What is wrong, with the bound that it breaks.
+    /// The mistake, with the violated bound.
     pub what: String,
-    /// What to write instead.
+    /// A way to correct the source.
     pub way_out: String,
 }
 
@@ -53,7 +53,7 @@ pub struct Diagnostic {
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) place: Place,
-    /// A second place, which `{also}` in `what` stands for.
+    /// A second place, which replaces `{also}` in `what`.
     pub(crate) also: Option<Place>,
     pub(crate) what: String,
     pub(crate) way_out: String,
@@ -80,10 +80,10 @@ impl Problem {
     }
 }
 
-/// Characters of a message.
+/// The greatest number of characters of a message.
 const MAX_MESSAGE: usize = 400;
 
-/// A text with parts of a source, which may be long, or made to change the terminal.
+/// A text that is safe to print: short, and without control characters from a source.
 fn printable(text: &str) -> String {
     let shown = text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });
     let end = if text.chars().nth(MAX_MESSAGE).is_some() { "…" } else { "" };

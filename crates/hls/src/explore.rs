@@ -15,7 +15,7 @@ mod picture;
 
 /// The schema of an [`Exploration`].
 pub const SCHEMA: &str = "ciphermill.hls.exploration/1";
-/// Points of a grid at most.
+/// The greatest number of points of a grid.
 pub const MAX_POINTS: usize = 1024;
 
 /// Why a grid is refused.
@@ -93,7 +93,7 @@ pub struct Exploration {
 pub struct Point {
     /// The values of the macros that vary.
     pub values: BTreeMap<String, String>,
-    /// Its figures; none where the compiler refuses it.
+    /// Its figures; `None` if the compiler refuses it.
     pub figures: Option<Figures>,
     /// Why the compiler refuses it.
     pub refusal: Option<String>,
@@ -144,7 +144,7 @@ impl Figures {
         }
     }
 
-    /// The figures of which less is better.
+    /// The figures to minimise.
     fn costs(&self) -> [u64; 3] {
         [self.cycles, self.luts, self.multipliers]
     }
@@ -198,7 +198,7 @@ impl Grid {
         values
     }
 
-    /// Compiles all points. `progress` gets the number of compiled points and that of all.
+    /// Compiles all points. Calls `progress` with the number of compiled points and the number of all points.
     #[must_use]
     pub fn explore(
         &self,
@@ -240,7 +240,7 @@ impl Grid {
     }
 }
 
-/// A cell of a table of comma-separated values, in quotation marks where it needs them.
+/// A cell of a table of comma-separated values, in quotation marks if it needs them.
 fn cell(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
@@ -249,7 +249,7 @@ impl Exploration {
     /// Indented JSON with a line feed at its end.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // All keys are text and all numbers finite, so that there is a JSON form.
+        // All keys are text and all numbers finite, so a JSON form exists.
         serde_json::to_string_pretty(self).map_or_else(|_| String::new(), |text| text + "\n")
     }
 

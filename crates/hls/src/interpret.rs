@@ -1,7 +1,7 @@
-//! The reference: what a source computes, statement by statement.
+//! The reference interpreter, which runs a source statement by statement.
 //!
 //! It also computes the constants of a source: lengths, bounds of loops, and tables that functions fill. It is stricter than C:
-//! a result beyond its type is an error, also of an unsigned one.
+//! a result that exceeds its type is an error, even if the type is unsigned.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use crate::typing::{Names, type_of};
 const MAX_STEPS: u64 = 1 << 28;
 /// Statements and operations of all constants of a source.
 const MAX_STEPS_OF_CONSTANTS: u64 = 1 << 23;
-/// Statements and expressions inside of one another, those of called functions included.
+/// Nested statements and expressions, including those of called functions.
 pub(crate) const MAX_NESTING: usize = 512;
-/// Functions that call one another.
+/// Nested calls.
 const MAX_CALLS: usize = 64;
 /// Elements of all arrays.
 const MAX_ELEMENTS: usize = 1 << 22;
 
-/// An array with its elements; those that nothing was written to are `None`.
+/// An array with its elements. An element is `None` until it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Array {
     /// The type of an element.
@@ -55,7 +55,7 @@ pub(crate) struct Interpreter<'u> {
     constants: Scope,
     arrays: Vec<Array>,
     elements: usize,
-    /// Statements and operations that remain, and how many there were to begin with.
+    /// The remaining statements and operations, and their number at the start.
     steps: (u64, u64),
     calls: usize,
     nesting: usize,
@@ -80,7 +80,7 @@ impl<'u> Interpreter<'u> {
         Ok(this)
     }
 
-    /// The function of that name.
+    /// The function with this name.
     pub(crate) fn function(&self, name: &str, place: Place) -> Result<&'u Function> {
         let found = self.unit.functions.iter().find(|function| function.name == name);
         found.ok_or_else(|| Problem::new(place, format!("no function `{name}`"), "define it in this file"))
@@ -92,7 +92,8 @@ impl<'u> Interpreter<'u> {
         result.ok_or_else(|| Problem::new(place, format!("`{name}` returns no value"), "return one"))
     }
 
-    /// Calls a function with these arguments, and returns its result and the arrays as it leaves them.
+    /// Calls a function with these arguments. Returns its result and the final elements of its arrays.
+    #[expect(clippy::type_complexity, reason = "a result and arrays")]
     pub(crate) fn call_with(
         &mut self,
         name: &str,
@@ -120,7 +121,7 @@ impl<'u> Interpreter<'u> {
                     arrays.push(array);
                     slots.push(slot);
                 }
-                _ => return Err(wrong(format!("an argument that is no `{}`", parameter.name))),
+                _ => return Err(wrong(format!("an argument that does not fit `{}`", parameter.name))),
             }
         }
         let result = self.call(function, slots, function.place)?;
@@ -158,13 +159,15 @@ impl<'u> Interpreter<'u> {
         let scope = known.iter().map(|(name, (value, of))| (name.clone(), Slot::Value(*of, Some(*value)))).collect();
         match self.declared(declaration, &mut vec![scope])? {
             Slot::Array(array) => Ok(self.arrays[array].clone()),
-            Slot::Value(..) => {
-                Err(Problem::new(declaration.place, format!("`{}` is no array", declaration.name), "give it a length"))
-            }
+            Slot::Value(..) => Err(Problem::new(
+                declaration.place,
+                format!("`{}` is not an array", declaration.name),
+                "give it a length",
+            )),
         }
     }
 
-    /// Calls a function that fills tables, whose elements are taken and given back.
+    /// Calls a function that fills tables. Takes and returns the elements of the tables.
     pub(crate) fn fill(
         &mut self,
         function: &'u Function,
@@ -295,7 +298,7 @@ impl<'u> Interpreter<'u> {
     fn call(&mut self, function: &'u Function, slots: Vec<Slot>, place: Place) -> Result<Option<i128>> {
         if self.calls == MAX_CALLS {
             let what = format!("`{}` is called inside of more than {MAX_CALLS} calls", function.name);
-            return Err(Problem::new(place, what, "call no function from itself"));
+            return Err(Problem::new(place, what, "use a loop in place of recursion"));
         }
         self.calls += 1;
         let scope = function.parameters.iter().map(|parameter| parameter.name.clone()).zip(slots).collect();
@@ -311,7 +314,7 @@ impl<'u> Interpreter<'u> {
         }
     }
 
-    /// Runs statements. `Some` is what a `return` gives.
+    /// Runs statements. `Some` is the value of a `return`.
     fn statements(&mut self, statements: &'u [Stmt], scopes: &mut Vec<Scope>) -> Result<Option<Option<i128>>> {
         scopes.push(Scope::new());
         for statement in statements {
@@ -330,8 +333,8 @@ impl<'u> Interpreter<'u> {
         self.nested(statement.place, |this| this.statement_inside(statement, scopes))
     }
 
-    /// Runs something one level deeper. An error ends the interpretation, except that of an expression that need not be a
-    /// constant, so the level is left on every way.
+    /// Runs a closure one level deeper. The level is left even after an error, because the interpretation continues if the
+    /// expression need not be a constant.
     fn nested<T>(&mut self, place: Place, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting == MAX_NESTING {
             return Err(too_deep(place));
@@ -378,7 +381,7 @@ impl<'u> Interpreter<'u> {
                     return Err(Problem::new(
                         statement.place,
                         "an assertion does not hold",
-                        "mend the source or its input",
+                        "correct the source or its input",
                     ));
                 }
             }
@@ -427,7 +430,7 @@ impl<'u> Interpreter<'u> {
         scopes: &mut Vec<Scope>,
     ) -> Result<(usize, usize)> {
         let Slot::Array(array) = self.slot(name, scopes, place)? else {
-            return Err(Problem::new(place, format!("`{name}` is no array"), "use it without an index"));
+            return Err(Problem::new(place, format!("`{name}` is not an array"), "use it without an index"));
         };
         let lengths = self.arrays[array].lengths.clone();
         if indices.len() != lengths.len() {
@@ -466,7 +469,13 @@ impl<'u> Interpreter<'u> {
                     return Err(Problem::new(target.place, format!("`{name}` is a constant"), "assign to a variable"));
                 }
             }
-            _ => return Err(Problem::new(target.place, "an assignment to no variable", "assign to a variable")),
+            _ => {
+                return Err(Problem::new(
+                    target.place,
+                    "an assignment to something that is not a variable",
+                    "assign to a variable",
+                ));
+            }
         }
         Ok(())
     }
@@ -497,14 +506,14 @@ impl<'u> Interpreter<'u> {
                 let ExprKind::Name(array) = &argument.kind else {
                     return Err(Problem::new(
                         argument.place,
-                        "no array",
+                        "an argument that is not an array",
                         format!("give an array for `{}`", parameter.name),
                     ));
                 };
                 match self.slot(array, scopes, argument.place)? {
                     slot @ Slot::Array(_) => slot,
                     Slot::Value(..) => {
-                        let what = format!("`{array}` is no array");
+                        let what = format!("`{array}` is not an array");
                         return Err(Problem::new(
                             argument.place,
                             what,
@@ -530,7 +539,7 @@ impl<'u> Interpreter<'u> {
             ExprKind::Name(name) => match self.slot(name, scopes, place)? {
                 Slot::Value(of, Some(value)) => Ok((value, of)),
                 Slot::Value(_, None) => {
-                    Err(Problem::new(place, format!("`{name}` has no value yet"), "assign to it before"))
+                    Err(Problem::new(place, format!("`{name}` has no value yet"), "assign to it first"))
                 }
                 Slot::Array(_) => Err(Problem::new(place, format!("`{name}` is an array"), "use one of its elements")),
             },
@@ -542,7 +551,7 @@ impl<'u> Interpreter<'u> {
                     None => Err(Problem::new(
                         place,
                         format!("an element of `{name}` has no value yet"),
-                        "assign to it before",
+                        "assign to it first",
                     )),
                 }
             }
@@ -583,7 +592,7 @@ impl<'u> Interpreter<'u> {
     }
 }
 
-/// The names in sight of an interpretation.
+/// The names in scope of an interpretation.
 struct Scoped<'a, 'u> {
     interpreter: &'a mut Interpreter<'u>,
     scopes: &'a [Scope],
@@ -610,7 +619,7 @@ pub(crate) enum Argumented {
     Array(Array),
 }
 
-/// Refuses a value that a type does not have.
+/// Refuses a value outside of the range of a type.
 pub(crate) fn fitting(value: i128, of: Type, place: Place) -> Result<()> {
     not_negative(value, place)?;
     if value > of.range().1 {
@@ -619,10 +628,10 @@ pub(crate) fn fitting(value: i128, of: Type, place: Place) -> Result<()> {
     Ok(())
 }
 
-/// Statements and expressions that are nested too deep for the stack.
+/// The refusal of statements and expressions that are nested too deep for the stack.
 pub(crate) fn too_deep(place: Place) -> Problem {
     let what =
-        format!("statements and expressions nested more than {MAX_NESTING} deep, those of called functions included");
+        format!("statements and expressions nested more than {MAX_NESTING} deep, including those of called functions");
     Problem::new(place, what, "use variables for parts of it")
 }
 
@@ -652,7 +661,7 @@ pub(crate) fn binary(
     place: Place,
 ) -> Result<(i128, Type)> {
     let of = of_a.common(of_b);
-    let beyond = || Problem::new(place, format!("a result beyond {of}"), "convert an operand to a wider type before");
+    let beyond = || Problem::new(place, format!("a result beyond {of}"), "first convert an operand to a wider type");
     let zero = || Problem::new(place, "a division by zero", "divide by a constant above zero");
     let condition = |holds: bool| Ok((i128::from(holds), Type::INT));
     let shift = || {
@@ -660,7 +669,7 @@ pub(crate) fn binary(
         let amount = u32::try_from(b).ok().filter(|amount| *amount < most.min(127));
         amount.ok_or_else(|| Problem::new(place, format!("a shift by {b} of {most} bits"), "shift by less"))
     };
-    // C would compare a great number instead.
+    // C would convert a number below zero to a large one.
     if op.is_comparison() && !of.signed {
         not_negative(a, place)?;
         not_negative(b, place)?;

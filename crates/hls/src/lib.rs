@@ -38,7 +38,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source of that name, which diagnostics show.
+    /// A source. Diagnostics show its name.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self { name: name.into(), text: text.into(), headers: Arc::default() }
     }
@@ -87,11 +87,11 @@ impl Source {
         lower::lower(&unit, function).map_err(|problem| problem.of(self))
     }
 
-    /// Calls a function statement by statement. Returns its result, and the arrays of its parameters as it leaves them:
-    /// elements without a value are `None`.
+    /// Interprets a function statement by statement. Returns its result and the final elements of its array parameters.
+    /// Elements without a value are `None`.
     ///
     /// # Errors
-    /// A [`Diagnostic`], also where a result is beyond its type.
+    /// A [`Diagnostic`], for example if a result exceeds its type.
     #[expect(clippy::type_complexity, reason = "a result and arrays")]
     pub fn interpret(
         &self,

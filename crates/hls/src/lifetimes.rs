@@ -1,4 +1,4 @@
-//! Which values of a kernel the hardware has, and until which cycle.
+//! The values of a kernel that the hardware has, and the last cycle of each.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::ir::{Graph, Memory, Node};
 use crate::pragma::Mode;
 use crate::schedule::MEMORY_CYCLES;
 
-/// The last cycle in which each node is used. Constants, and nodes that nothing uses, are absent.
+/// The last cycle in which each node is used. Constants and unused nodes are absent.
 pub(crate) struct Lifetimes(BTreeMap<Node, u32>);
 
 impl Lifetimes {
@@ -29,7 +29,7 @@ impl Lifetimes {
                 this.need(graph, scheduled.addresses[number].row, cycle);
             }
             if Layout::of(memory).banks > 1 {
-                // What a memory returns is selected among the banks when it comes.
+                // The element is selected among the banks when the memory returns it.
                 let returns = access.written.is_none() && !is_registers(memory);
                 let later = if returns { MEMORY_CYCLES } else { 0 };
                 this.need(graph, scheduled.addresses[number].bank, cycle + later);

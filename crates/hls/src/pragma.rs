@@ -18,7 +18,7 @@ pub enum Pragma {
     },
     /// `pipeline`: iterations begin before earlier ones have ended.
     Pipeline {
-        /// The cycles from iteration to iteration that are wanted; none asks for the least number.
+        /// The requested cycles from iteration to iteration; `None` requests the least number.
         interval: Option<u32>,
     },
     /// `unroll`: all iterations of a loop at once.
@@ -51,7 +51,7 @@ pub enum Pragma {
 pub enum Division {
     /// Each element is a bank.
     Complete,
-    /// A bank has neighbouring elements; the number of banks.
+    /// Neighbouring elements share a bank; the number of banks.
     Block(u32),
     /// Neighbouring elements are in different banks; the number of banks.
     Cyclic(u32),
@@ -70,7 +70,7 @@ pub enum Ports {
 /// How a parameter is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// `ap_ctrl_hs`: start, done, idle, ready.
+    /// `ap_ctrl_hs`: start, done and idle.
     Control,
     /// `ap_memory`: the ports of a memory outside.
     Memory,
@@ -90,7 +90,7 @@ struct Settings<'a> {
 impl<'a> Settings<'a> {
     fn read(name: &'a str, rest: &'a str, place: Place) -> Self {
         let mut settings = Self { name, place, words: Vec::new(), values: BTreeMap::new() };
-        // Spaces may stand around a sign of equality.
+        // Spaces may surround an equals sign.
         let mut tokens = rest.split_whitespace().flat_map(|word| word.split_inclusive('=')).peekable();
         let mut tokens_of = Vec::new();
         while let Some(token) = tokens.next() {
@@ -124,7 +124,7 @@ impl<'a> Settings<'a> {
         let Some(text) = self.take(key) else { return Ok(None) };
         match text.parse() {
             Ok(number) if (1..=most).contains(&number) => Ok(Some(number)),
-            _ => Err(self.problem(format!("{key}={text}"), format!("use a number from 1 to {most}"))),
+            _ => Err(self.problem(format!("{key}={text}"), format!("use 1 to {most}"))),
         }
     }
 
@@ -140,7 +140,7 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Nothing may be left over.
+    /// Refuses settings that the pragma does not have.
     fn end(&self) -> Result<()> {
         match self.values.keys().map(String::as_str).chain(self.words.iter().copied()).next() {
             Some(left) => Err(self.problem(format!("`{left}` is not known"), "remove it")),
@@ -155,7 +155,7 @@ const MAX_BANKS: u32 = 1024;
 const MAX_INTERVAL: u32 = 4096;
 
 impl Pragma {
-    /// From the words after `#pragma`.
+    /// Reads the words after `#pragma`.
     pub(crate) fn read(text: &str, place: Place) -> Result<Self> {
         let mut words = text.trim().splitn(3, char::is_whitespace);
         let (first, name, rest) =
@@ -173,12 +173,13 @@ impl Pragma {
                 let variable = given.variable()?;
                 let kind = given.choice("type", &["complete", "block", "cyclic"])?;
                 let factor = given.number("factor", MAX_BANKS)?;
-                let dimension = match given.take("dim") {
-                    None => 1,
-                    Some(text) => text.parse().ok().filter(|dimension| *dimension <= 8).ok_or_else(|| {
-                        given.problem(format!("dim={text}"), "use 0 for all dimensions, or one from 1 to 8")
-                    })?,
-                };
+                let dimension =
+                    match given.take("dim") {
+                        None => 1,
+                        Some(text) => text.parse().ok().filter(|dimension| *dimension <= 8).ok_or_else(|| {
+                            given.problem(format!("dim={text}"), "use 1 to 8, or 0 for all dimensions")
+                        })?,
+                    };
                 let banks =
                     || factor.ok_or_else(|| given.problem(format!("{kind} without a factor"), "add factor=<banks>"));
                 let division = match kind {
@@ -261,7 +262,7 @@ mod tests {
         for (text, part) in [
             ("omp parallel", "pragma `omp` is not known"),
             ("HLS dataflow", "pragma HLS `dataflow` is not known"),
-            ("HLS pipeline II=0", "pragma pipeline: ii=0; use a number from 1 to 4096"),
+            ("HLS pipeline II=0", "pragma pipeline: ii=0; use 1 to 4096"),
             ("HLS pipeline rewind", "pragma pipeline: `rewind` is not known"),
             ("HLS array_partition complete", "no variable"),
             ("HLS array_partition variable=a block", "block without a factor"),

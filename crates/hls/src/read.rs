@@ -82,7 +82,8 @@ pub enum ReadError {
 impl Source {
     /// Reads a source, and the headers that it and its headers include by `#include "name"`. Headers are files in the
     /// source's folder: a name with a `/`, and a link that leads out of the folder, are refused. A header that does not
-    /// exist is left out, and the compiler refuses its `#include` if that counts. The source's name is its file name.
+    /// exist is left out. The compiler then refuses its `#include`, unless a condition excludes it. The source's name is
+    /// its file name.
     ///
     /// # Errors
     /// [`ReadError`].

@@ -3,7 +3,7 @@
 use crate::ast::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::diagnostic::{Place, Result};
 
-/// What the names in an expression stand for.
+/// The types of the names in an expression.
 pub(crate) trait Names {
     /// The type of a variable, or of the elements of an array.
     fn variable(&mut self, name: &str, place: Place) -> Result<Type>;

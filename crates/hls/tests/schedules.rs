@@ -1,4 +1,4 @@
-//! Schedules carried out cycle by cycle: small kernels, and schedules that are wrong.
+//! Schedules simulated cycle by cycle: small kernels, and wrong schedules.
 
 use ciphermill_hls::ir::{Role, State};
 use ciphermill_hls::schedule::Target;
@@ -81,9 +81,9 @@ fn wrong_schedules_are_found() {
         change(&mut wrong);
         run(&wrong)
     };
-    // A write before its value is there.
+    // A write before its value is present.
     let early = changed(|wrong| {
-        // The last write, whose product takes longest. One cycle is for the way to the memory.
+        // The last write, whose product takes longest. One cycle is for the path to the memory.
         wrong.kernels[0].schedule.accesses[3] -= 2;
     });
     assert!(matches!(early, Err(SimulationError::Early { .. })), "{early:?}");

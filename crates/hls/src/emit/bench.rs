@@ -1,4 +1,4 @@
-//! A SystemVerilog bench that runs modules with given contents and checks what they leave.
+//! A SystemVerilog test bench that runs modules and compares the final contents of their memories.
 
 use std::fmt::Write as _;
 
@@ -8,15 +8,15 @@ use crate::compile::Design;
 use crate::ir::{Memory, Role, State};
 use crate::pragma::{Mode, Ports};
 
-/// Cycles after which a run has not ended.
+/// The greatest number of cycles of a run.
 const LIMIT: u32 = 1 << 23;
 
 /// A run of a module.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The memories before it; elements of parameters without a value are 0.
+    /// The memories before the run. Elements of parameters without a value are 0.
     pub before: State,
-    /// The memories after it; elements without a value are not looked at.
+    /// The expected memories after the run. Elements without a value are not compared.
     pub after: State,
 }
 
@@ -33,9 +33,10 @@ pub struct OnBench<'d> {
     pub runs: Vec<Run>,
 }
 
-/// The module `bench`, which runs all of the others, ends with `$finish` if all is right, and stops with an error otherwise.
+/// The module `bench`, which runs all modules. It ends with `$finish` if all results are as expected, and with `$fatal`
+/// otherwise.
 ///
-/// It is for a simulator with delays, such as Verilator with `--binary --timing`. Streams stand still at random.
+/// It needs a simulator with delays, such as Verilator with `--binary --timing`. Streams stall at random.
 #[must_use]
 pub fn bench(modules: &[OnBench<'_>]) -> String {
     let mut out = String::new();
@@ -91,7 +92,7 @@ fn module(out: &mut String, one: &OnBench<'_>) {
     let mut load = String::new();
     let mut clocked = String::new();
     let mut check = String::new();
-    // Places of the longest memory that the host writes before a run, and reads after it.
+    // The places of the longest memory inside. The host writes them before a run and reads them after it.
     let mut longest = 0;
     for memory in &design.program.memories {
         if design.is_inside(memory, &Options { name, source: "", memories: one.memories })
@@ -141,7 +142,7 @@ fn module(out: &mut String, one: &OnBench<'_>) {
                 connections
                     .push(format!(".{id}_valid_i({id}_valid), .{id}_ready_o({id}_ready), .{id}_data_i({id}_data)"));
                 let _ = writeln!(out, "  assign {id}_data = {id}_valid ? Before_{id}[run][{id}_at] : {bits}'(slot);");
-                // An element that is offered stays until it is taken.
+                // An offered element stays until the module takes it.
                 let _ = writeln!(
                     clocked,
                     "      if ({id}_valid && {id}_ready) {id}_at <= {id}_at + 1;\n      {id}_valid <= ({id}_valid && !{id}_ready) || \
@@ -221,7 +222,7 @@ fn module(out: &mut String, one: &OnBench<'_>) {
         out,
         "      if (slot > {longest} && done) begin\n        ran <= 1'b1;\n        slot <= {longest} + 10;\n      end"
     );
-    // The last element comes two cycles after its row was asked for.
+    // The last element arrives two cycles after the request for its row.
     let _ = writeln!(
         out,
         "      if (ran && slot == {} && !finished) begin\n{check}        slot <= 0;\n        ran <= 1'b0;",
@@ -249,7 +250,7 @@ fn on_bench_inside(
         row - 1
     );
     let _ = writeln!(out, "  logic [{}:0] {id}_given, {id}_taken;\n  int {id}_place;", bits - 1);
-    // Slots 0 to Longest - 1 write, and those from Longest + 10 on read.
+    // Slots 0 to Longest - 1 write, and slots from Longest + 10 on read.
     let _ = writeln!(out, "  assign {id}_place = ran ? slot - Longest - 10 : slot;");
     let _ = writeln!(out, "  assign {id}_en = {id}_place >= 0 && {id}_place < {places};\n  assign {id}_write = !ran;");
     let _ = writeln!(

@@ -45,29 +45,29 @@ impl<'d> Emission<'d> {
         self.scheduled.widths.get(self.graph(), node)
     }
 
-    /// Accesses that something needs.
+    /// The accesses that the hardware has.
     fn accesses(&self) -> impl Iterator<Item = (usize, &'d crate::ir::Access)> {
         let scheduled = self.scheduled;
         scheduled.kernel.accesses.iter().enumerate().filter(|(number, _)| scheduled.is_used(*number))
     }
 
-    /// The cycle in which a node's operation takes its operands.
+    /// The cycle in which a node's operation reads its operands.
     fn begin(&self, node: Node) -> u32 {
         self.scheduled.schedule.nodes[node.index()].0 - self.scheduled.registers[node.index()]
     }
 
-    /// A node in a cycle.
+    /// The signal of a node in a cycle.
     fn at(&self, node: Node, cycle: u32) -> String {
         if let Some(value) = self.graph().constant(node) {
             let (bits, signed) = self.width(node);
             return if signed { format!("-{bits}'sd{}", -value) } else { format!("{bits}'d{value}") };
         }
         let own = self.scheduled.schedule.nodes[node.index()].0;
-        debug_assert!(cycle >= own, "a value before it is there");
+        debug_assert!(cycle >= own, "a value before its cycle");
         if cycle == own { self.names.of(node) } else { format!("{}_c{cycle}", self.names.of(node)) }
     }
 
-    /// A node in a cycle, in so many bits.
+    /// The signal of a node in a cycle, in `to` bits.
     fn wide(&self, node: Node, cycle: u32, to: u32) -> String {
         if let Some(value) = self.graph().constant(node) {
             let mask = if to >= 127 { i128::MAX } else { (1i128 << to) - 1 };
@@ -82,12 +82,12 @@ impl<'d> Emission<'d> {
         }
     }
 
-    /// ` && kN_run`, if the kernel may have to wait.
+    /// ` && kN_run`, if the kernel may stall.
     fn and_run(&self) -> String {
         if self.scheduled.waits(self.design) { format!(" && k{}_run", self.number) } else { String::new() }
     }
 
-    /// `if (kN_run) `, if the kernel may have to wait.
+    /// `if (kN_run) `, if the kernel may stall.
     fn if_run(&self) -> String {
         if self.scheduled.waits(self.design) { format!("if (k{}_run) ", self.number) } else { String::new() }
     }
@@ -97,7 +97,7 @@ impl<'d> Emission<'d> {
         let kernel = &self.scheduled.kernel;
         let depth = self.scheduled.schedule.depth;
         let _ =
-            writeln!(out, "  // {}, an iteration of which is in its cycle i where k{k}_valid[i] is high.", kernel.name);
+            writeln!(out, "  // Kernel {}: while k{k}_valid[i] is high, an iteration is in its cycle i.", kernel.name);
         if self.scheduled.waits(self.design) {
             let _ = writeln!(out, "  logic k{k}_taken, k{k}_given, k{k}_run;");
         }
@@ -139,7 +139,7 @@ impl<'d> Emission<'d> {
         self.waiting(out);
     }
 
-    /// When the kernel stands still for a stream.
+    /// The signals that stall the kernel for a stream.
     fn waiting(&self, out: &mut String) {
         if !self.scheduled.waits(self.design) {
             return;
@@ -156,7 +156,10 @@ impl<'d> Emission<'d> {
             }
         }
         let all = |of: Vec<String>| if of.is_empty() { "1'b1".to_owned() } else { of.join(" && ") };
-        let _ = writeln!(out, "  // Streams have what is asked for, and take what is written.");
+        let _ = writeln!(
+            out,
+            "  // The kernel runs if each stream offers the requested element and takes the written one."
+        );
         let _ = writeln!(out, "  assign k{k}_given = {};", all(given));
         let _ = writeln!(out, "  assign k{k}_taken = {};", all(taken));
         let _ = writeln!(out, "  assign k{k}_run = k{k}_given && k{k}_taken;\n");
@@ -177,7 +180,7 @@ impl<'d> Emission<'d> {
         } else {
             let _ = writeln!(out, "  assign k{k}_issue = active_q[{k}] && !k{k}_all_q;");
         }
-        // A loop of one iteration has a constant, and no counter.
+        // A loop of one iteration has a constant instead of a counter.
         let counter = |level: usize| {
             let of = |(node, data): (Node, &crate::ir::NodeData)| (data.op == Op::Loop(level)).then_some(node);
             self.graph().nodes().find_map(of).filter(|_| kernel.loops[level].trips > 1)
@@ -246,7 +249,7 @@ impl<'d> Emission<'d> {
         let (bits, _) = self.width(node);
         let (name, cycle) = (self.names.of(node), self.begin(node));
         let wide = |operand: Node| self.wide(operand, cycle, bits);
-        // A comparison needs as many bits as its operands, and a sign where one of them has it.
+        // A comparison needs as many bits as its operands, and a sign if one of them has it.
         let compared = |a: Node, b: Node| {
             let (x, y) = (self.width(a), self.width(b));
             let signed = x.1 || y.1;
@@ -295,7 +298,7 @@ impl<'d> Emission<'d> {
                 let condition = if self.width(c).0 == 1 { condition } else { format!("{condition} != '0") };
                 format!("{condition} ? {} : {}", wide(a), wide(b))
             }
-            // No kernel has divisions after they were expanded.
+            // Divisions have been expanded.
             Op::Div(..) | Op::Rem(..) => return,
         };
         let stages = self.scheduled.registers[node.index()];
@@ -314,7 +317,7 @@ impl<'d> Emission<'d> {
         let _ = writeln!(out, "  end");
     }
 
-    /// What an access reads, in the cycle in which it is there.
+    /// The signal of the element that an access reads, in the cycle of its arrival.
     fn read(&self, access: usize) -> String {
         let memory = self.memory(access);
         let (cycle, address) = (self.scheduled.schedule.accesses[access], self.scheduled.addresses[access]);
@@ -336,7 +339,7 @@ impl<'d> Emission<'d> {
         format!("{from}[{bank}]{port}")
     }
 
-    /// Nodes that are needed later than they come: with the cycle in which they come, and the last one.
+    /// Nodes that are used in later cycles, each with the cycle of its value and the last cycle of its use.
     fn late(&self) -> Vec<(Node, u32, u32)> {
         let of = |node: Node| {
             let own = self.scheduled.schedule.nodes[node.index()].0;
@@ -346,7 +349,7 @@ impl<'d> Emission<'d> {
         nodes.filter(|(_, own, last)| last > own).collect()
     }
 
-    /// Registers for values that are needed later than they come.
+    /// Registers for values that are used in later cycles.
     fn delays(&self, out: &mut String, late: &[(Node, u32, u32)]) {
         if late.is_empty() {
             return;
@@ -368,7 +371,7 @@ impl<'d> Emission<'d> {
         let _ = writeln!(out, "  end");
     }
 
-    /// The signals by which accesses reach their banks.
+    /// The signals from accesses to their banks.
     fn connect(&self, out: &mut String) {
         let k = self.number;
         for (number, access) in self.accesses() {
@@ -388,7 +391,7 @@ impl<'d> Emission<'d> {
                 continue;
             }
             let _ = writeln!(out, "  // Line {}: {what} {}.", access.place.line, memory.name);
-            // A stream is asked before it is known whether the kernel can go on.
+            // The request of a stream does not depend on the stall signal.
             let run = if self.is_stream(number) { String::new() } else { self.and_run() };
             let _ = writeln!(out, "  logic {signal}_en;\n  assign {signal}_en = k{k}_valid[{cycle}]{condition}{run};");
             if let Some(written) = access.written {

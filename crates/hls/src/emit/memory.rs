@@ -1,4 +1,4 @@
-//! Memories of a module, and what connects accesses with their banks.
+//! Memories of a module, and the connections between accesses and banks.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::compile::Design;
 use crate::ir::{Memory, Role};
 use crate::pragma::{Mode, Ports};
 
-/// An access as its kernel's signals.
+/// The signals of an access in its kernel.
 struct Signal {
     name: String,
     writes: bool,
@@ -16,7 +16,7 @@ struct Signal {
 }
 
 impl Design {
-    /// The ports by which a memory outside is connected.
+    /// The ports of the module for a memory.
     pub(super) fn ports_of(&self, memory: &Memory, options: &Options) -> Vec<Port> {
         let layout = Layout::of(memory);
         let (name, banks, element) = (&memory.name, elements(layout.banks), vector(memory.bits()));
@@ -33,18 +33,18 @@ impl Design {
                 if self.is_written(memory) {
                     vec![
                         port(false, "", "valid_o", "stream: the element is valid."),
-                        port(true, "", "ready_i", "stream: the receiver takes it."),
+                        port(true, "", "ready_i", "stream: the receiver takes the element."),
                         port(false, &element, "data_o", "stream: the element."),
                     ]
                 } else {
                     vec![
                         port(true, "", "valid_i", "stream: the element is valid."),
-                        port(false, "", "ready_o", "stream: it is taken."),
+                        port(false, "", "ready_o", "stream: the module takes the element."),
                         port(true, &element, "data_i", "stream: the element."),
                     ]
                 }
             }
-            // A value, which the function cannot give back.
+            // A value; the function cannot return a new one.
             Role::Parameter if memory.lengths.is_empty() => {
                 vec![port(true, &with(&banks, &element), "i", "the value at the start.")]
             }
@@ -55,8 +55,8 @@ impl Design {
             Role::Parameter if self.is_inside(memory, options) => {
                 let bank = vector(address_bits(banks_of));
                 let mut ports = vec![
-                    port(true, "", "en_i", "the host reads or writes a place; counts while idle_o is high."),
-                    port(true, "", "write_i", "it writes."),
+                    port(true, "", "en_i", "the host reads or writes a place while idle_o is high."),
+                    port(true, "", "write_i", "the host writes."),
                 ];
                 if banks_of > 1 {
                     ports.push(port(true, &bank, "bank_i", "the bank of the place."));
@@ -68,7 +68,7 @@ impl Design {
             }
             Role::Parameter => match memory.ports {
                 Ports::ReadAndWrite => vec![
-                    port(false, &banks, "read_en_o", "a row of a bank is asked for."),
+                    port(false, &banks, "read_en_o", "a row of a bank is read."),
                     port(false, &with(&banks, &row), "read_addr_o", "the row."),
                     port(true, &with(&banks, &element), "read_data_i", "its element, in the next cycle."),
                     port(false, &banks, "write_en_o", "a row of a bank is written."),
@@ -77,7 +77,7 @@ impl Design {
                 ],
                 Ports::TwoOfAny => vec![
                     port(false, &with(&banks, &elements(2)), "en_o", "a row is read or written at a port of a bank."),
-                    port(false, &with(&banks, &elements(2)), "write_o", "it is written."),
+                    port(false, &with(&banks, &elements(2)), "write_o", "the row is written."),
                     port(false, &with(&banks, &with(&elements(2), &row)), "addr_o", "the row."),
                     port(false, &with(&banks, &with(&elements(2), &element)), "write_data_o", "the element to write."),
                     port(
@@ -91,7 +91,7 @@ impl Design {
         }
     }
 
-    /// Whether the module holds the banks of a memory itself.
+    /// Whether the banks of a memory are in the module.
     pub(super) fn is_inside(&self, memory: &Memory, options: &Options) -> bool {
         match memory.role {
             Role::Local => true,
@@ -118,7 +118,7 @@ impl Design {
         signals
     }
 
-    /// Tables, registers, and memories of the module's own.
+    /// The tables, registers and memories in the module.
     pub(super) fn storage(&self, out: &mut String, memory: &Memory, options: &Options) {
         let layout = Layout::of(memory);
         let (name, element) = (&memory.name, vector(memory.bits()));
@@ -183,7 +183,7 @@ impl Design {
         }
     }
 
-    /// Which accesses use the ports of each bank.
+    /// The connections of accesses to the ports of each bank.
     pub(super) fn arbitration(&self, out: &mut String, memory: &Memory, options: &Options) {
         if matches!(memory.role, Role::Table(_)) {
             return;
@@ -278,14 +278,14 @@ fn host(out: &mut String, memory: &Memory, layout: &Layout) -> [Signal; 2] {
     [signal("read", false), signal("write", true)]
 }
 
-/// Each port of a bank has registers, and in them what the one access asks for that uses it.
+/// The ports of the banks. Each port has registers, which hold the request of the access that uses it.
 fn banks(out: &mut String, memory: &Memory, signals: &[Signal], layout: &Layout, inside: bool) {
     let name = &memory.name;
     let suffix = if inside { "" } else { "_o" };
     let (row, element) = (address_bits(layout.depth), memory.bits());
     let ports = if memory.ports == Ports::TwoOfAny { elements(2) } else { String::new() };
     let of = format!("{}{ports}", elements(layout.banks));
-    // What ports have, with its bits.
+    // The parts of a port, with their bits.
     let (row_of, element_of) = (vector(row), vector(element));
     let parts: Vec<(&str, &str)> = match memory.ports {
         Ports::ReadAndWrite => vec![
@@ -299,7 +299,7 @@ fn banks(out: &mut String, memory: &Memory, signals: &[Signal], layout: &Layout,
     };
     let _ = writeln!(
         out,
-        "  // The ports of {name}. Each has one access in a cycle at the most: rows and elements are joined by or."
+        "  // The ports of {name}. At most one access uses a port in a cycle, so rows and elements are joined by OR."
     );
     for (part, bits) in &parts {
         let _ = writeln!(out, "  logic{of}{bits} {name}_{part}_d;");

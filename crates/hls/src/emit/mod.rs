@@ -1,8 +1,8 @@
 //! SystemVerilog of a design.
 //!
-//! A module has a start and a done, the ports of the banks of its arrays, and for each kernel counters, a chain of valid bits
-//! and the operations. A value that is needed in a later cycle than it comes passes registers, one for each cycle. A kernel
-//! that reads or writes a stream stands still as a whole while the stream does.
+//! A module has start and done signals and the ports of its arrays. Each kernel has counters, a chain of valid bits, and its
+//! operations. A value that is used in later cycles passes one register for each cycle. A kernel that reads or writes a stream
+//! stalls as a whole while the stream stalls.
 
 pub(crate) mod bench;
 mod kernel;
@@ -16,7 +16,7 @@ use crate::ir::bits;
 use crate::pragma::Mode;
 use kernel::Emission;
 
-/// Bits of an address of so many places.
+/// The bits of an address among `places` places.
 fn address_bits(places: usize) -> u32 {
     bits((0, places.max(2) as i128 - 1))
 }
@@ -26,7 +26,7 @@ fn vector(bits: u32) -> String {
     if bits == 1 { String::new() } else { format!(" [{}:0]", bits - 1) }
 }
 
-/// A range of so many elements.
+/// The range of a dimension of `count` elements.
 fn elements(count: usize) -> String {
     format!(" [{}:0]", count - 1)
 }
@@ -34,10 +34,10 @@ fn elements(count: usize) -> String {
 /// Where the banks of a function's arrays are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memories {
-    /// In the module, which lets a host read and write them between its runs; but for arrays with a pragma `interface`.
+    /// In the module. A host reads and writes them between runs. Arrays with a pragma `interface` are outside.
     #[default]
     Inside,
-    /// Outside: the module has their ports.
+    /// Outside of the module. The module has the ports of the banks.
     Outside,
 }
 
@@ -46,7 +46,7 @@ pub enum Memories {
 pub struct Options<'o> {
     /// The module's name.
     pub name: &'o str,
-    /// What it is compiled from, for its first line.
+    /// The name of the source, for the module's first line.
     pub source: &'o str,
     /// Where the banks of the function's arrays are.
     pub memories: Memories,
@@ -67,7 +67,7 @@ impl Port {
 }
 
 impl Scheduled {
-    /// Whether the kernel reads or writes a stream, so that it may have to wait.
+    /// Whether the kernel reads or writes a stream, and may therefore stall.
     pub(crate) fn waits(&self, design: &Design) -> bool {
         self.kernel.accesses.iter().any(|access| design.program.memories[access.memory].mode == Some(Mode::Stream))
     }
@@ -98,7 +98,7 @@ impl Design {
         let mut ports = vec![
             Port::new(true, "", "clk_i", "Clock."),
             Port::new(true, "", "rst_ni", "Asynchronous reset, active low."),
-            Port::new(true, "", "start_i", "Begins a run; counts while idle_o is high."),
+            Port::new(true, "", "start_i", "Begins a run while idle_o is high."),
             Port::new(false, "", "idle_o", "No run is in progress."),
             Port::new(false, "", "done_o", "A run has ended in the cycle before."),
         ];
@@ -127,15 +127,15 @@ impl Design {
         out
     }
 
-    /// Cycles from the one of `start_i` to the one of `done_o`, unless a stream makes it wait.
+    /// The number of cycles from `start_i` to `done_o`, if no stream stalls.
     #[must_use]
     pub fn run_cycles(&self) -> u64 {
-        // A kernel ends in its last cycle. Where iterations have one cycle it is seen a cycle later.
+        // The end of a kernel is detected in its last cycle, or one cycle later if an iteration has only one cycle.
         let of = |one: &Scheduled| one.schedule.cycles(&one.kernel) + u64::from(one.schedule.depth == 1);
         1 + self.kernels.iter().map(of).sum::<u64>()
     }
 
-    /// The kernels run one after another.
+    /// The control, which runs the kernels one after another.
     fn control(&self, out: &mut String) {
         let count = self.kernels.len();
         let _ = writeln!(out, "  // The kernels, one after another.");
@@ -153,7 +153,7 @@ impl Design {
         let _ = writeln!(out, "    end\n  end\n");
     }
 
-    /// A run must take the cycles of the schedule.
+    /// An assertion that a run has as many cycles as the schedule.
     fn length(&self, out: &mut String) {
         if self.kernels.iter().any(|one| one.waits(self)) {
             return;

@@ -11,7 +11,7 @@ const PLOT_WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 420.0;
 const MARGIN: f64 = 12.0;
 const RIGHT: f64 = 170.0;
-/// Points that have their values written next to them.
+/// The greatest number of points with a label.
 const LABELLED: usize = 40;
 
 const STYLE: &str = "
@@ -127,7 +127,7 @@ impl Exploration {
             "<text class=\"axis\" text-anchor=\"middle\" transform=\"rotate(-90 20 {half})\" x=\"20\" y=\"{half}\">\
              cycles from start to done, analytic</text>"
         );
-        // Large circles first, so that they cover no small one.
+        // Large circles are drawn first, so they cover no small one.
         let mut drawn = compiled.clone();
         drawn.sort_by_key(|(_, figures)| std::cmp::Reverse(figures.multipliers));
         for (point, figures) in &drawn {

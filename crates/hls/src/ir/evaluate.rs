@@ -1,18 +1,18 @@
-//! What a program computes, iteration by iteration, in the order of the source.
+//! Evaluation of a program, iteration by iteration, in the order of the source.
 
 use super::{Kernel, Memory, Node, Op, Program, Role};
 
 /// The contents of the memories of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// The elements of each memory; those that nothing was written to are `None`.
+    /// The elements of each memory. An element is `None` until it is written.
     pub memories: Vec<Vec<Option<i128>>>,
 }
 
-/// Why an evaluation stops: what no program does that the compiler has accepted and whose assertions hold.
+/// Why an evaluation stops. An accepted program whose assertions hold does not stop early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
-    /// An element is read before anything is written to it.
+    /// An element is read before it is written.
     #[error("{memory}[{element}] is read before it is written, in iteration {iteration} of {kernel}")]
     Unwritten {
         /// The memory.
@@ -24,7 +24,7 @@ pub enum EvaluationError {
         /// The number of the iteration.
         iteration: usize,
     },
-    /// A value is beyond the range that the compiler found.
+    /// A value is outside of the range that the compiler found.
     #[error("a value of {kernel} is {value}, not in {least} to {most}")]
     Range {
         /// The kernel.
@@ -65,7 +65,7 @@ impl Program {
 impl Kernel {
     /// Runs one iteration.
     fn evaluate(&self, memories: &[Memory], iteration: usize, state: &mut State) -> Result<(), EvaluationError> {
-        // Values in the order of the nodes are not enough: a read comes after the writes before it.
+        // Accesses are evaluated in their order, because a read must see the writes before it.
         let mut values: Vec<Option<i128>> = vec![None; self.graph.len()];
         for (number, access) in self.accesses.iter().enumerate() {
             let memory = &memories[access.memory];
@@ -112,9 +112,9 @@ impl Kernel {
         }
         let op = self.graph.get(node).op;
         let value = match op {
-            // It was not read in this iteration: its condition does not hold, and nothing that counts uses it.
+            // The condition of the read does not hold in this iteration, so no access uses the value.
             Op::Read(_) => 0,
-            // Only the side that counts has a value within its range.
+            // Only the chosen side has a value within its range.
             Op::Select(condition, yes, no) => {
                 let chosen = if self.value(condition, iteration, values)? != 0 { yes } else { no };
                 self.value(chosen, iteration, values)?

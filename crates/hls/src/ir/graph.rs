@@ -14,7 +14,7 @@ const MAX_VALUES: usize = 1 << 25;
 pub struct Node(u32);
 
 impl Node {
-    /// Its number, from 0 in the order of creation: operands come before what uses them.
+    /// Its number, from 0 in the order of creation. Operands come before the nodes that use them.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -28,7 +28,7 @@ pub enum Op {
     Const(i128),
     /// The variable of a loop.
     Loop(usize),
-    /// What an access reads.
+    /// The element that an access reads.
     Read(usize),
     /// a + b
     Add(Node, Node),
@@ -36,11 +36,11 @@ pub enum Op {
     Sub(Node, Node),
     /// a·b
     Mul(Node, Node),
-    /// Bits of both.
+    /// The bitwise AND.
     And(Node, Node),
-    /// Bits of either.
+    /// The bitwise OR.
     Or(Node, Node),
-    /// Bits of one of both.
+    /// The bitwise XOR.
     Xor(Node, Node),
     /// a·2^b
     Shl(Node, Node),
@@ -124,14 +124,14 @@ impl Op {
     }
 }
 
-/// A node with what is known of it.
+/// The operation of a node, and its known values.
 #[derive(Clone, Debug)]
 pub struct NodeData {
     /// The operation.
     pub op: Op,
-    /// Its least and its greatest value in any iteration in which it counts.
+    /// Its least and its greatest value in any iteration in which its conditions hold.
     pub range: (i128, i128),
-    /// Its value in each iteration, if it depends on loop variables alone and is no constant.
+    /// Its value in each iteration, if it depends on loop variables alone and is not a constant.
     pub values: Option<Box<[i64]>>,
 }
 
@@ -153,7 +153,7 @@ pub struct Graph {
     held: usize,
 }
 
-/// Why a node cannot be made; the caller knows its place.
+/// Why a node cannot be made. The caller adds the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
     /// Too many nodes.
@@ -177,7 +177,7 @@ impl Full {
 }
 
 impl Graph {
-    /// The empty graph of a kernel with these loops.
+    /// The empty graph of a kernel with this number of iterations.
     #[must_use]
     pub fn new(iterations: usize) -> Self {
         Self { iterations, ..Self::default() }
@@ -200,7 +200,7 @@ impl Graph {
         self.nodes.iter().enumerate().map(|(index, data)| (Node(index as u32), data))
     }
 
-    /// What is known of a node.
+    /// The operation and the known values of a node.
     #[must_use]
     pub fn get(&self, node: Node) -> &NodeData {
         &self.nodes[node.index()]
@@ -212,7 +212,7 @@ impl Graph {
         self.get(node).range
     }
 
-    /// The constant that a node is.
+    /// The value of a node that is a constant.
     #[must_use]
     pub fn constant(&self, node: Node) -> Option<i128> {
         match self.get(node).op {
@@ -232,13 +232,13 @@ impl Graph {
         }
     }
 
-    /// The variable of the source whose value a node is, if there is one.
+    /// The variable of the source with the value of a node, if one exists.
     #[must_use]
     pub fn name_of(&self, node: Node) -> Option<&str> {
         self.names.get(&node).map(String::as_str)
     }
 
-    /// Notes the variable whose value a node is; the first one stays.
+    /// Notes the variable with the value of a node. The first variable is kept.
     pub(crate) fn name(&mut self, node: Node, name: Option<&str>) {
         if let Some(name) = name
             && !matches!(self.get(node).op, Op::Const(_) | Op::Loop(_))
@@ -247,7 +247,7 @@ impl Graph {
         }
     }
 
-    /// Makes the range of a node narrower, as the source asserts it.
+    /// Narrows the range of a node, as the source asserts it.
     pub(crate) fn narrow(&mut self, node: Node, range: (i128, i128)) {
         let data = &mut self.nodes[node.index()];
         let narrowed = (data.range.0.max(range.0), data.range.1.min(range.1));
@@ -268,7 +268,7 @@ impl Graph {
         self.place(Op::Loop(level), range, Some(values))
     }
 
-    /// What an access reads, and what that is in each iteration, if it is known.
+    /// A node for the element that an access reads, with its value in each iteration if it is known.
     pub(crate) fn read(
         &mut self,
         access: usize,
@@ -331,9 +331,9 @@ impl Graph {
         Ok(node)
     }
 
-    /// Operands whose order does not matter, in one order.
+    /// The same operation, with the operands in a fixed order if their order does not matter.
     fn ordered(&self, op: Op) -> Op {
-        // A constant is the second one.
+        // A constant comes second.
         let pair = |a: Node, b: Node| {
             let key = |node: Node| (self.constant(node).is_some(), node);
             if key(a) <= key(b) { (a, b) } else { (b, a) }
@@ -385,7 +385,7 @@ impl Graph {
             (Op::Add(a, _) | Op::Sub(a, _) | Op::Or(a, _) | Op::Xor(a, _) | Op::Shl(a, _) | Op::Shr(a, _), Some(0))
             | (Op::Mul(a, _), Some(1)) => Some(a),
             (Op::And(_, b) | Op::Mul(_, b), Some(0)) => Some(b),
-            // All bits of a that can be set.
+            // The mask keeps all bits of a that can be set.
             (Op::And(a, _), Some(mask))
                 if self.range(a).0 >= 0
                     && mask >= 0
@@ -401,7 +401,7 @@ impl Graph {
             (Op::Eq(a, b), _) if a == b => Some(self.number(1)?),
             (Op::Lt(a, b), _) if a == b => Some(self.number(0)?),
             (Op::And(a, b) | Op::Or(a, b), _) if a == b => Some(a),
-            // A condition that is not a condition that is not.
+            // A comparison of a condition with 1, and a double negation.
             (Op::Eq(a, _), Some(1)) if self.is_condition(a) => Some(a),
             (Op::Eq(a, _), Some(0)) => match self.get(a).op {
                 Op::Eq(inner, zero) if self.constant(zero) == Some(0) && self.is_condition(inner) => Some(inner),

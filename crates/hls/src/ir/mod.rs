@@ -30,7 +30,7 @@ pub struct Program {
 /// Where the contents of a memory come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A parameter of the function: its contents are given before it starts, and taken after it has ended.
+    /// A parameter of the function: the caller writes its contents before a run, and reads them after it.
     Parameter,
     /// A variable or an array of the function, without contents at its start.
     Local,
@@ -49,13 +49,13 @@ pub struct Memory {
     pub place: Place,
     /// The range of its elements.
     pub range: (i128, i128),
-    /// The lengths of its dimensions; none for a variable.
+    /// The lengths of its dimensions; empty for a variable.
     pub lengths: Vec<usize>,
     /// How each dimension is divided among banks.
     pub divisions: Vec<Option<Division>>,
     /// The ports of a bank.
     pub ports: Ports,
-    /// How it is connected, if it is a parameter whose source says so.
+    /// How it is connected, if it is a parameter with a pragma `interface`.
     pub mode: Option<Mode>,
     /// Where its contents come from.
     pub role: Role,
@@ -68,7 +68,7 @@ impl Memory {
         self.lengths.iter().product()
     }
 
-    /// Whether it has no elements, which no array of C has.
+    /// Whether it has no elements. Arrays of C have at least one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -87,7 +87,7 @@ impl Memory {
     }
 }
 
-/// The bits of an unsigned number of that range.
+/// The bits of an unsigned number of a range.
 #[must_use]
 pub fn bits(range: (i128, i128)) -> u32 {
     (128 - range.1.max(0).leading_zeros()).max(1)
@@ -102,7 +102,7 @@ pub struct Loop {
     pub place: Place,
     /// The variable's first value.
     pub first: i64,
-    /// What is added in each iteration.
+    /// The value that each iteration adds to the variable.
     pub step: i64,
     /// The number of iterations.
     pub trips: usize,
@@ -115,9 +115,9 @@ pub struct Access {
     pub memory: usize,
     /// The index of each dimension.
     pub indices: Vec<Node>,
-    /// What is written; none for a read.
+    /// The written value; `None` for a read.
     pub written: Option<Node>,
-    /// Whether it happens in an iteration; none if it does in all of them.
+    /// The condition under which it happens; `None` if it happens in all iterations.
     pub condition: Option<Node>,
     /// Where it is in the source.
     pub place: Place,
@@ -130,7 +130,7 @@ pub struct Kernel {
     pub name: String,
     /// Where it begins.
     pub place: Place,
-    /// Its loops, the outermost first; none if the code runs once.
+    /// Its loops, the outermost first; empty if the code runs once.
     pub loops: Vec<Loop>,
     /// The code.
     pub graph: Graph,
@@ -138,7 +138,7 @@ pub struct Kernel {
     pub accesses: Vec<Access>,
     /// The pipeline that the source asks for: `None` for no pipeline, `Some(None)` for the least interval.
     pub pipeline: Option<Option<u32>>,
-    /// Memories through which iterations of the innermost loop do not depend on one another, as the source says.
+    /// Memories through which iterations of the innermost loop do not depend on one another, according to the source.
     pub independent: Vec<(usize, Place)>,
 }
 

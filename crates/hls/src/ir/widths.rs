@@ -1,8 +1,8 @@
-//! The bits of nodes that anything depends on.
+//! The used bits of each node.
 
 use super::{Graph, Node, Op, bits};
 
-/// The width of each node's signal: only the low bits that something needs. A node that nothing needs has none.
+/// The width of each node's signal: the number of low bits that are used. A node that is not used has a width of 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Widths(Vec<u32>);
 
@@ -21,7 +21,7 @@ impl Widths {
             needed[root.index()] = whole(graph, root).0;
         }
         let nodes: Vec<(Node, Op)> = graph.nodes().map(|(node, data)| (node, data.op)).collect();
-        // Operands come before what uses them.
+        // Operands come before the nodes that use them.
         for (node, op) in nodes.into_iter().rev() {
             let width = needed[node.index()].min(whole(graph, node).0);
             needed[node.index()] = width;
@@ -35,7 +35,7 @@ impl Widths {
             };
             match op {
                 Op::Const(_) | Op::Loop(_) | Op::Read(_) => {}
-                // The low bits of a result depend on no higher ones of the operands.
+                // The low bits of a result do not depend on higher bits of the operands.
                 Op::Add(a, b) | Op::Sub(a, b) | Op::Mul(a, b) | Op::Or(a, b) | Op::Xor(a, b) => {
                     need(a, width);
                     need(b, width);
@@ -67,7 +67,7 @@ impl Widths {
                 Op::Div(a, _) | Op::Rem(a, _) => need(a, u32::MAX),
             }
         }
-        // A loop's variable counts, whatever is read of it.
+        // A loop's counter needs all of its bits, even if fewer are used.
         for (node, data) in graph.nodes() {
             if matches!(data.op, Op::Loop(_)) {
                 needed[node.index()] = whole(graph, node).0;

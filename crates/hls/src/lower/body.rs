@@ -1,4 +1,4 @@
-//! The kernel at work: its graph, its accesses, and the conditions under which a statement stands.
+//! The kernel under construction: its graph, its accesses, and the conditions around the present statement.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,16 +6,16 @@ use super::facts::{self, Fact, Facts};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::ir::{Access, Graph, Loop, Node, Op};
 
-/// A kernel that is being made.
+/// A kernel under construction.
 pub(super) struct Body {
     pub(super) place: Place,
     pub(super) loops: Vec<Loop>,
     pub(super) graph: Graph,
     pub(super) accesses: Vec<Access>,
     variables: Vec<Node>,
-    /// What must hold for the present statement to count, and what follows from each of these.
+    /// The conditions around the present statement, and the facts that follow from each.
     conditions: Vec<(Node, Vec<Fact>)>,
-    /// What assertions outside of conditions say, unless it is in the graph.
+    /// Facts from assertions outside of conditions, except the ranges, which are in the graph.
     asserted: Vec<Fact>,
     /// Values of elements that were read or written in this iteration.
     elements: HashMap<usize, Vec<(Vec<Node>, Node)>>,
@@ -82,7 +82,7 @@ impl Body {
         self.add(Op::Eq(condition, zero), place)
     }
 
-    /// The number of conditions under which the present statement stands.
+    /// The number of conditions around the present statement.
     pub(super) fn depth(&self) -> usize {
         self.conditions.len()
     }
@@ -96,7 +96,7 @@ impl Body {
         self.conditions.pop();
     }
 
-    /// That the conditions from the `from`-th on hold; none if there are none.
+    /// Whether all conditions from the `from`-th on hold; `None` if there are none.
     pub(super) fn condition(&mut self, from: usize, place: Place) -> Result<Option<Node>> {
         let conditions: Vec<Node> = self.conditions[from..].iter().map(|(condition, _)| *condition).collect();
         let mut all = None;
@@ -109,7 +109,7 @@ impl Body {
         Ok(all)
     }
 
-    /// Notes what an assertion says. Outside of conditions it holds for good.
+    /// Notes the facts of an assertion. Outside of conditions, they hold for the whole kernel.
     pub(super) fn assert(&mut self, condition: Node) {
         let facts = facts::of(&self.graph, condition, true);
         match self.conditions.last_mut() {
@@ -125,13 +125,13 @@ impl Body {
         }
     }
 
-    /// The range of a node where the present statement counts.
+    /// The range of a node if the conditions around the present statement hold.
     pub(super) fn range(&self, node: Node) -> (i128, i128) {
         let known = self.conditions.iter().flat_map(|(_, facts)| facts).chain(&self.asserted).copied();
         Facts::new(known).range(&self.graph, node)
     }
 
-    /// The iterations in which the present statement can count.
+    /// The iterations in which the conditions around the present statement can hold.
     pub(super) fn iterations(&self) -> impl Iterator<Item = usize> {
         let count: usize = self.loops.iter().map(|one| one.trips).product();
         let holds = |iteration: usize| {
@@ -163,7 +163,7 @@ impl Body {
         self.read_known(memory, indices, range, None, place)
     }
 
-    /// Reads an element, which is known in each iteration if there are `values`.
+    /// Reads an element. `values` are its values in each iteration, if they are known.
     pub(super) fn read_known(
         &mut self,
         memory: usize,
@@ -181,7 +181,7 @@ impl Body {
         let access = self.accesses.len();
         let value = self.graph.read(access, range, values).map_err(|full| refused(place, full))?;
         self.accesses.push(Access { memory, indices: indices.clone(), written: None, condition, place });
-        // Under a condition it is read in some iterations only.
+        // Under a condition, it is read only in some iterations.
         if condition.is_none() {
             self.elements.entry(memory).or_default().push((indices, value));
         }
@@ -192,7 +192,7 @@ impl Body {
     pub(super) fn write(&mut self, memory: usize, indices: Vec<Node>, value: Node, place: Place) -> Result<()> {
         let condition = self.condition(0, place)?;
         let known = self.elements.entry(memory).or_default();
-        // It may be any of the others.
+        // The written element may be any of the known ones.
         known.clear();
         if condition.is_none() {
             known.push((indices.clone(), value));
@@ -217,7 +217,7 @@ impl Body {
         self.registers.insert(memory, Register { value, written: Some(place) });
     }
 
-    /// Writes the variables back that outlive the iteration.
+    /// Writes back the variables that outlive the iteration.
     pub(super) fn write_variables(&mut self) {
         for (memory, register) in std::mem::take(&mut self.registers) {
             if let Some(place) = register.written {

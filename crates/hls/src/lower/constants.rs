@@ -1,16 +1,17 @@
 //! Quotients, remainders and products by constants, without a divider or a multiplier.
 //!
 //! Barrett's estimate of a quotient is a product and a shift: q' = ⌊⌊x/2^s⌋·m/2^t⌋ with m = ⌊2^(s+t)/d⌋ (P. Barrett, CRYPTO
-//! 1986). The estimate is never too great. The remainder is x − q'·d, less d as long as it is not below d. Here s and t are
-//! the ones with the shortest products for which one subtraction is enough: for each value of ⌊x/2^s⌋ the greatest remainder
-//! is computed, so that this is no bound but the truth, and the remainder has no bit too many.
+//! 1986). The estimate is never too great. The remainder is x − q'·d, less d as long as it is not below d. The shifts s and t
+//! are chosen for the shortest products with which one subtraction is enough. To choose them, the greatest remainder is
+//! computed for each value of ⌊x/2^s⌋, or bounded if there are too many values. A computed remainder is exact and has no bit
+//! too many.
 
 use crate::analysis::Layout;
 use crate::diagnostic::{Problem, Result};
 use crate::ir::{Full, Graph, Kernel, Node, Op, bits};
 use crate::schedule::Address;
 
-/// Values of ⌊x/2^s⌋ that are tried; beyond, the bound of the estimate decides.
+/// The number of values of ⌊x/2^s⌋ up to which all are tried. Above it, the bound of the estimate decides.
 const TRIED: i128 = 1 << 20;
 
 /// An estimate of x/d.
@@ -27,7 +28,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// The shortest one for x up to `most`, after which one subtraction is enough.
+    /// The estimate with the shortest product for x up to `most`, after which one subtraction is enough.
     fn of(most: i128, d: i128) -> Option<Self> {
         let width = bits((0, d));
         // A greater s leaves more of x out, a greater t needs a longer factor.
@@ -53,7 +54,7 @@ impl Estimate {
         found.map(|(_, estimate)| estimate)
     }
 
-    /// The greatest remainder for x up to `most`; none if it is not known to be below 2d.
+    /// The greatest remainder for x up to `most`; `None` if it is not known to be below 2d.
     fn greatest(&self, most: i128, d: i128) -> Option<i128> {
         let kept = most >> self.before;
         let low = (1i128 << self.before) - 1;
@@ -88,7 +89,7 @@ pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32) -> Result
     };
     let expanded = || {
         let (kernel, addresses) = with_addresses(kernel, layouts)?;
-        // Quotients and remainders come before products, as they become some.
+        // Quotients and remainders are expanded first, because they become products.
         let (kernel, addresses) = rebuilt(&kernel, &addresses, |graph, op| match op {
             Op::Rem(a, d) => divided(graph, a, d).map(|(_, rest)| rest),
             Op::Div(a, d) => divided(graph, a, d).map(|(quotient, _)| quotient),
@@ -105,7 +106,7 @@ pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32) -> Result
     expanded().map_err(refused)
 }
 
-/// A kernel with nodes for the bank and the row of each access, which come before what it reads.
+/// A kernel with nodes for the bank and the row of each access. They come before the node of a read.
 fn with_addresses(kernel: &Kernel, layouts: &[Layout]) -> Result<(Kernel, Vec<Address>), Full> {
     let mut graph = Graph::new(kernel.iterations());
     let mut map: Vec<Node> = Vec::with_capacity(kernel.graph.len());
@@ -130,12 +131,12 @@ fn with_addresses(kernel: &Kernel, layouts: &[Layout]) -> Result<(Kernel, Vec<Ad
         }
     }
     let zero = graph.number(0)?;
-    // A read that has no node is one that nothing uses.
+    // A read without a node is not used.
     let addresses = addresses.into_iter().map(|one| one.unwrap_or(Address { bank: zero, row: zero })).collect();
     Ok((with_graph(kernel, graph, &map), addresses))
 }
 
-/// A kernel whose operations are made anew.
+/// A kernel whose operations `make` builds again.
 fn rebuilt(
     kernel: &Kernel,
     addresses: &[Address],
@@ -152,7 +153,7 @@ fn rebuilt(
     Ok((with_graph(kernel, graph, &map), addresses))
 }
 
-/// A node of another graph, with what is known of it.
+/// A copy of a node of another graph, with its range, values and name.
 fn copied(
     graph: &mut Graph,
     old: &Graph,
@@ -187,8 +188,8 @@ fn with_graph(kernel: &Kernel, graph: Graph, map: &[Node]) -> Kernel {
     new
 }
 
-/// A number as a sum of powers of two and of powers of two to be subtracted, no two of them neighbours: the exponents, and
-/// whether it is subtracted. No such sum is shorter (G. W. Reitwiesner, Advances in Computers 1, 1960).
+/// A number as a sum of added and subtracted powers of two: the exponents, and whether the power is subtracted. No two
+/// exponents are adjacent, and no such sum is shorter (G. W. Reitwiesner, Advances in Computers 1, 1960).
 fn signed_digits(mut number: i128) -> Vec<(u32, bool)> {
     let mut digits = Vec::new();
     let mut exponent = 0;
@@ -227,7 +228,7 @@ fn multiple(graph: &mut Graph, x: Node, factor: i128) -> Result<Node, Full> {
     Ok(product)
 }
 
-/// The sum of nodes, as a tree; the shortest ones first.
+/// The sum of nodes, as a tree of sums of neighbouring pairs.
 fn sum(graph: &mut Graph, mut nodes: Vec<Node>) -> Result<Option<Node>, Full> {
     while nodes.len() > 1 {
         let pairs = nodes.chunks(2).map(|pair| match *pair {

@@ -14,9 +14,9 @@ use super::body::Body;
 type Typed = (Node, Type);
 
 impl<'u> Lowering<'u> {
-    /// The kernel at work.
+    /// The kernel under construction.
     pub(super) fn work(&mut self, place: Place) -> Result<&mut Body> {
-        let lost = || Problem::new(place, "an expression that is no constant outside of a kernel", "use constants");
+        let lost = || Problem::new(place, "an expression outside of a kernel that is not a constant", "use constants");
         self.body.as_mut().ok_or_else(lost)
     }
 
@@ -28,11 +28,11 @@ impl<'u> Lowering<'u> {
         self.work(place)?.number(value, place)
     }
 
-    /// Refuses a value that may be below zero, which C would turn into a great number.
+    /// Refuses a value that may be below zero. C would convert it to a large number.
     fn not_negative(&mut self, node: Node, place: Place) -> Result<()> {
         let least = self.work(place)?.range(node).0;
         if least < 0 {
-            let way_out = "subtract from a number that is never less, or under a condition that says so";
+            let way_out = "subtract from a number that is never less, or add a condition that ensures it";
             return Err(Problem::new(place, format!("a value that may be {least}, below zero"), way_out));
         }
         Ok(())
@@ -53,7 +53,7 @@ impl<'u> Lowering<'u> {
         self.nested(expression.place, |this| this.expression_inside(expression))
     }
 
-    /// Lowers something one level deeper.
+    /// Runs a closure one level deeper.
     fn nested<T>(&mut self, place: Place, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting == MAX_NESTING {
             return Err(too_deep(place));
@@ -80,7 +80,7 @@ impl<'u> Lowering<'u> {
                 Binding::Constant(value, of) => Ok((self.number(value, place)?, of)),
                 Binding::Value(of, Some(node), _) => Ok((node, of)),
                 Binding::Value(_, None, _) => {
-                    Err(Problem::new(place, format!("`{name}` has no value yet"), "assign to it before"))
+                    Err(Problem::new(place, format!("`{name}` has no value yet"), "assign to it first"))
                 }
                 Binding::Memory(memory, of) if self.memories[memory].lengths.is_empty() => {
                     let range = self.memories[memory].range;
@@ -109,7 +109,7 @@ impl<'u> Lowering<'u> {
             ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), left, right) => {
                 let left = self.expression(left)?.0;
                 let left = self.work(place)?.truth(left, place)?;
-                // The right side counts only if the left one has not decided.
+                // The right side is evaluated only if the left one does not decide.
                 if let Some(decided) = self.work(place)?.graph.constant(left)
                     && (decided != 0) == (*op == BinaryOp::LogicalOr)
                 {
@@ -130,7 +130,7 @@ impl<'u> Lowering<'u> {
             ExprKind::Select(condition, yes, no) => {
                 let condition = self.expression(condition)?.0;
                 let condition = self.work(place)?.truth(condition, place)?;
-                // What never counts need not be right.
+                // A side that is never chosen need not be valid.
                 if let Some(decided) = self.work(place)?.graph.constant(condition) {
                     let (chosen, other) = if decided != 0 { (yes, no) } else { (no, yes) };
                     let (node, of) = self.expression(chosen)?;
@@ -227,13 +227,13 @@ impl<'u> Lowering<'u> {
         let node = self.add(op, place)?;
         let (least, most) = self.work(place)?.range(node);
         let bound = of.range();
-        // C computes an unsigned result modulo a power of two. Here that is a mistake, unless a mask says that it is none.
+        // C computes an unsigned result modulo a power of two. Here, an overflow is a mistake unless a mask removes it.
         if least < if of.signed { bound.0 } else { 0 } {
-            let way_out = "subtract from a number that is never less, or under a condition that says so";
+            let way_out = "subtract from a number that is never less, or add a condition that ensures it";
             return Err(Problem::new(place, format!("a result that may be {least}, below zero"), way_out));
         }
         if most > bound.1 {
-            let way_out = "convert an operand to a wider type before, or assert its range";
+            let way_out = "first convert an operand to a wider type, or assert its range";
             return Err(Problem::new(place, format!("a result that may be {most}, beyond {of}"), way_out));
         }
         Ok((node, of))
@@ -251,7 +251,7 @@ impl<'u> Lowering<'u> {
             let body = self.work(place)?;
             let (least, most) = body.range(node);
             let wrong = if body.graph.get(node).is_known() {
-                // Exactly, in the iterations that count.
+                // Exact, in the iterations in which the conditions hold.
                 let inside = |value: &i128| (0..length as i128).contains(value);
                 body.iterations().find_map(|iteration| {
                     body.graph
@@ -275,7 +275,7 @@ impl<'u> Lowering<'u> {
         Ok(nodes)
     }
 
-    /// An iteration by the values of its loops' variables.
+    /// The description of an iteration: the values of its loop variables.
     fn named(&self, iteration: usize) -> String {
         let Some(body) = &self.body else { return String::new() };
         let value = |(level, one): (usize, &crate::ir::Loop)| {
@@ -294,7 +294,7 @@ impl<'u> Lowering<'u> {
                     None => Err(Problem::new(
                         place,
                         format!("an element of `{name}` has no value yet"),
-                        "assign to it before",
+                        "assign to it first",
                     )),
                 }
             }
@@ -316,7 +316,7 @@ impl<'u> Lowering<'u> {
                 let range = found.range;
                 Ok((self.work(place)?.read(memory, nodes, range, place)?, of))
             }
-            _ => Err(Problem::new(place, format!("`{name}` is no array"), "use it without an index")),
+            _ => Err(Problem::new(place, format!("`{name}` is not an array"), "use it without an index")),
         }
     }
 
@@ -324,13 +324,13 @@ impl<'u> Lowering<'u> {
         self.body.as_ref().ok_or_else(|| Problem::new(place, "an element outside of a kernel", "use constants"))
     }
 
-    /// The place of an element of an array of the iteration.
+    /// The number of an element of an array of the iteration.
     fn temporary(&mut self, name: &str, lengths: &[usize], indices: &[Expr], place: Place) -> Result<usize> {
         let nodes = self.indices(name, lengths, indices, place)?;
         let mut at = 0;
         for (node, length) in nodes.into_iter().zip(lengths) {
             let Some(index) = self.work(place)?.graph.constant(node) else {
-                let what = format!("an index of `{name}`, an array inside of a loop, is no constant");
+                let what = format!("an index of `{name}`, an array inside of a loop, is not a constant");
                 return Err(Problem::new(
                     place,
                     what,
@@ -373,7 +373,7 @@ impl<'u> Lowering<'u> {
                 let condition = self.work(place)?.truth(condition, place)?;
                 let opposite = self.work(place)?.not(condition, place)?;
                 for (holds, statements) in [(condition, Some(yes)), (opposite, no.as_ref())] {
-                    // What never counts need not be right.
+                    // A side that is never chosen need not be valid.
                     if let Some(statements) = statements
                         && self.work(place)?.graph.constant(holds) != Some(0)
                     {
@@ -412,7 +412,7 @@ impl<'u> Lowering<'u> {
                 let body = self.work(place)?;
                 let condition = body.truth(condition, place)?;
                 if body.graph.constant(condition) == Some(0) {
-                    return Err(Problem::new(place, "an assertion that never holds", "mend it"));
+                    return Err(Problem::new(place, "an assertion that never holds", "correct it"));
                 }
                 body.assert(condition);
                 Ok(())
@@ -422,7 +422,7 @@ impl<'u> Lowering<'u> {
         }
     }
 
-    /// Arrays of an iteration are registers already.
+    /// A pragma inside of a kernel. A partition of an array of the iteration changes nothing, as it is built of registers.
     fn pragma_inside(&mut self, pragma: &Pragma, place: Place) -> Result<()> {
         if let Pragma::Partition { variable, .. } = pragma
             && let Binding::Values(..) = self.find(variable, place)?
@@ -492,7 +492,13 @@ impl<'u> Lowering<'u> {
         let (name, indices) = match &target.kind {
             ExprKind::Name(name) => (name, None),
             ExprKind::Element(name, indices) => (name, Some(indices)),
-            _ => return Err(Problem::new(place, "an assignment to no variable", "assign to a variable or an element")),
+            _ => {
+                return Err(Problem::new(
+                    place,
+                    "an assignment to something that is not a variable",
+                    "assign to a variable or an element",
+                ));
+            }
         };
         match (self.find(name, place)?.clone(), indices) {
             (Binding::Value(of, before, depth), None) => {
@@ -610,7 +616,7 @@ impl<'u> Lowering<'u> {
         }
     }
 
-    /// Statements of a function with what they return. After a `return` nothing counts.
+    /// Lowers the statements of a function, and returns its result. Statements after a `return` are skipped.
     fn tail(&mut self, statements: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
         self.scopes.push(Scope::new());
         let result = self.tail_in_scope(statements, of);
@@ -624,7 +630,7 @@ impl<'u> Lowering<'u> {
             match &statement.kind {
                 StmtKind::Return(Some(value)) => {
                     let Some(of) = of else {
-                        return Err(Problem::new(place, "a value of a function that returns none", "return no value"));
+                        return Err(Problem::new(place, "a value that a `void` function returns", "return no value"));
                     };
                     let (node, _) = self.expression(value)?;
                     self.fitting(node, of, value.place)?;
@@ -664,7 +670,7 @@ impl<'u> Lowering<'u> {
         Ok(None)
     }
 
-    /// One way of a branch, and what follows it unless it returns.
+    /// One way of a branch, and the statements after the branch unless it returns.
     fn way(&mut self, statement: &'u Stmt, rest: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
         if returns(statement) {
             return self.tail(std::slice::from_ref(statement), of);
@@ -674,8 +680,8 @@ impl<'u> Lowering<'u> {
     }
 }
 
-/// The element of a table in each iteration, if its indices depend on loop variables alone. In iterations in which the
-/// access does not count it is any.
+/// The element of a table in each iteration, if its indices depend on loop variables alone. In iterations without
+/// the access, the value is arbitrary.
 fn known_elements(table: &Memory, elements: &[i128], indices: &[Node], body: &Body) -> Option<Box<[i64]>> {
     let count: usize = body.loops.iter().map(|one| one.trips).product();
     let of = |iteration: usize| {

@@ -1,4 +1,4 @@
-//! What follows from a condition for the ranges of nodes.
+//! Facts that follow from a condition, and the ranges of nodes that follow from them.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -7,7 +7,7 @@ use crate::ir::{Graph, Node, Op};
 
 type Range = (i128, i128);
 
-/// What is known if a condition holds.
+/// A fact that follows from a condition.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fact {
     /// The range of a node.
@@ -16,7 +16,7 @@ pub(super) enum Fact {
     NotBelow(Node, Node),
 }
 
-/// Operations through which a fact is followed to what depends on it.
+/// The greatest number of operations from a node down to a node with a fact.
 const DEPTH: usize = 12;
 
 /// Ranges of nodes that follow from conditions.
@@ -75,13 +75,13 @@ impl Facts {
     }
 }
 
-/// Conditions that exclude one another leave the first range: nothing counts then.
+/// Conditions that exclude one another leave the first range, because the statement is never carried out.
 fn intersection(a: Range, b: Range) -> Range {
     let both = (a.0.max(b.0), a.1.min(b.1));
     if both.0 <= both.1 { both } else { a }
 }
 
-/// What follows if a condition holds, or does not.
+/// The facts that follow if a condition holds, or if it does not.
 pub(super) fn of(graph: &Graph, condition: Node, holds: bool) -> Vec<Fact> {
     let mut facts = Vec::new();
     collect(graph, condition, holds, &mut facts, DEPTH);
@@ -114,7 +114,7 @@ fn collect(graph: &Graph, condition: Node, holds: bool, facts: &mut Vec<Fact>, d
             facts.push(Fact::Range(b, range(a)));
         }
         (Op::Eq(a, b), false) => {
-            // Another number than the one at the end of the range.
+            // The number at an end of the range is excluded.
             if let Some(value) = graph.constant(b) {
                 if range(a).0 == value {
                     facts.push(Fact::Range(a, (value + 1, most)));

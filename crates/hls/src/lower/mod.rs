@@ -1,4 +1,4 @@
-//! From syntax to memories and kernels: functions are inlined, loops unrolled, branches turned into selections.
+//! Lowering of syntax to memories and kernels: functions are inlined, loops unrolled, and branches become selections.
 
 mod body;
 pub(crate) mod constants;
@@ -16,30 +16,30 @@ use body::Body;
 
 /// Iterations of all kernels together.
 const MAX_ITERATIONS: usize = 1 << 22;
-/// Statements that unrolling and inlining give.
+/// Statements after unrolling and inlining.
 const MAX_STATEMENTS: usize = 1 << 18;
-/// Statements and expressions that unrolling and inlining give.
+/// Statements and expressions after unrolling and inlining.
 const MAX_STEPS: usize = 1 << 22;
-/// Functions inside of one another.
+/// Nested calls.
 const MAX_CALLS: usize = 64;
-/// Loops inside of one another.
+/// Nested loops.
 const MAX_LOOPS: usize = 8;
 /// Accesses of a kernel in all of its iterations.
 const MAX_VISITS: usize = 1 << 23;
 /// Pairs of accesses of a kernel in all of its iterations, each of which may meet in a bank.
 const MAX_PAIRS: usize = 1 << 30;
-/// Elements of an array of a kernel's own.
+/// Elements of an array that a kernel declares.
 const MAX_TEMPORARIES: usize = 1 << 12;
 
 /// Lowers a function of a source.
 pub(crate) fn lower(unit: &Unit, name: &str) -> Result<Program> {
-    // Elements of a local memory have the range of what is written. The first pass finds it with the ranges of types.
+    // Elements of a local memory have the range of the written values. The first pass finds it from the ranges of types.
     let first = Lowering::run(unit, name, &[])?;
     let ranges = written(&first);
     Lowering::run(unit, name, &ranges)
 }
 
-/// The range of what is in each memory: of what is written, and what is asserted of what comes from outside.
+/// The range of the elements of each memory: of the written values, and of the asserted values from outside.
 fn written(program: &Program) -> Vec<(i128, i128)> {
     let mut ranges = Vec::new();
     for (number, memory) in program.memories.iter().enumerate() {
@@ -52,7 +52,7 @@ fn written(program: &Program) -> Vec<(i128, i128)> {
         };
         for kernel in &program.kernels {
             for (node, data) in kernel.graph.nodes() {
-                // A parameter has contents from outside, of which the reads know the range.
+                // A parameter has contents from outside. Its reads have their range.
                 if let crate::ir::Op::Read(access) = data.op
                     && kernel.accesses[access].memory == number
                     && memory.role == Role::Parameter
@@ -72,12 +72,13 @@ fn written(program: &Program) -> Vec<(i128, i128)> {
     ranges
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 enum Binding {
-    /// A value that is known.
+    /// A constant, with its type.
     Constant(i128, Type),
-    /// A variable of an iteration; none before its first assignment. With the number of conditions at its declaration.
+    /// A variable of an iteration, without a node before its first assignment, and the number of conditions at its
+    /// declaration.
     Value(Type, Option<Node>, usize),
     /// An array of an iteration, whose indices are constants.
     Values(Type, Vec<usize>, Vec<Option<Node>>, usize),
@@ -92,11 +93,11 @@ struct Lowering<'u> {
     /// The ranges of memories that an earlier pass found.
     ranges: &'u [(i128, i128)],
     memories: Vec<Memory>,
-    /// Memories that are `static`: tables, once a function has filled them.
+    /// `static` memories that no function has filled yet. A filled one is a table.
     fixed: HashMap<usize, Array>,
     kernels: Vec<Kernel>,
     scopes: Vec<Scope>,
-    /// The functions whose statements are at work.
+    /// The functions that are being lowered.
     calls: Vec<&'u Function>,
     statements: usize,
     iterations: usize,
@@ -104,7 +105,7 @@ struct Lowering<'u> {
     nesting: usize,
     /// Statements and expressions so far.
     steps: usize,
-    /// The kernel that is being made.
+    /// The kernel under construction.
     body: Option<Body>,
 }
 
@@ -180,13 +181,13 @@ impl<'u> Lowering<'u> {
         })
     }
 
-    /// The constants that are in sight.
+    /// The constants in scope.
     fn constants(&self) -> HashMap<String, (i128, Type)> {
         let mut found = HashMap::new();
         for (name, binding) in self.scopes.iter().flatten() {
             match binding {
                 Binding::Constant(value, of) => drop(found.insert(name.clone(), (*value, *of))),
-                // Another variable of that name hides it.
+                // Another variable with this name hides it.
                 _ => drop(found.remove(name)),
             }
         }
@@ -202,13 +203,13 @@ impl<'u> Lowering<'u> {
     /// The value of an expression that must be a constant.
     fn demanded(&mut self, expression: &Expr, what: impl Fn() -> String, way_out: &str) -> Result<i128> {
         if self.varies(expression) {
-            return Err(Problem::new(expression.place, format!("{} is no constant", what()), way_out));
+            return Err(Problem::new(expression.place, format!("{} is not a constant", what()), way_out));
         }
         let known = self.constants();
         self.interpreter.constant(expression, &known)
     }
 
-    /// Whether there is a variable in an expression.
+    /// Whether an expression contains a variable.
     fn varies(&self, expression: &Expr) -> bool {
         let named = |name: &str| {
             let found = self.scopes.iter().rev().find_map(|scope| scope.get(name));
@@ -330,7 +331,7 @@ impl<'u> Lowering<'u> {
         Ok(())
     }
 
-    /// Begins a kernel that runs once, unless one is at work.
+    /// Begins a kernel that runs once, unless one is under construction.
     fn straight(&mut self, place: Place) -> Result<()> {
         if self.body.is_none() {
             self.body = Some(Body::new(place, Vec::new())?);
@@ -354,7 +355,7 @@ impl<'u> Lowering<'u> {
         name: Option<&str>,
     ) -> Result<()> {
         body.write_variables();
-        // What nothing is written by has no effect.
+        // A kernel without writes has no effect.
         if body.accesses.iter().all(|access| access.written.is_none()) {
             return Ok(());
         }
@@ -394,14 +395,14 @@ impl<'u> Lowering<'u> {
             }
         };
         let Binding::Memory(number, _) = *number else {
-            return Err(Problem::new(place, format!("`{variable}` is no array"), "name an array"));
+            return Err(Problem::new(place, format!("`{variable}` is not an array"), "name an array"));
         };
         let memory = &mut self.memories[number];
         match pragma {
             Pragma::Partition { division, dimension, .. } => {
                 if *dimension > memory.lengths.len() {
                     let what = format!("dimension {dimension} of `{variable}`, which has {}", memory.lengths.len());
-                    return Err(Problem::new(place, what, "name one that there is"));
+                    return Err(Problem::new(place, what, "name an existing dimension"));
                 }
                 for (at, given) in memory.divisions.iter_mut().enumerate() {
                     if *dimension == 0 || at + 1 == *dimension {
@@ -412,7 +413,7 @@ impl<'u> Lowering<'u> {
             Pragma::Storage { ports, .. } => memory.ports = *ports,
             Pragma::Interface { mode, .. } if memory.role == Role::Parameter => memory.mode = Some(*mode),
             Pragma::Interface { .. } => {
-                return Err(Problem::new(place, format!("`{variable}` is no parameter"), "name a parameter"));
+                return Err(Problem::new(place, format!("`{variable}` is not a parameter"), "name a parameter"));
             }
             _ => {}
         }
@@ -485,7 +486,7 @@ impl<'u> Lowering<'u> {
 
     fn returned_outside(&mut self, value: &Expr, place: Place) -> Result<()> {
         let Some(number) = self.memories.iter().position(|memory| memory.role == Role::Result) else {
-            return Err(Problem::new(place, "a value of a function that returns none", "return no value"));
+            return Err(Problem::new(place, "a value that a `void` function returns", "return no value"));
         };
         if self.calls.len() > 1 {
             return Err(Problem::new(place, "a result of a function with loops", "write it to an array"));
@@ -496,7 +497,7 @@ impl<'u> Lowering<'u> {
         self.assign_variable(number, of, given, place)
     }
 
-    /// A call for what it does, outside of loops.
+    /// A call outside of loops whose result is not used.
     fn call_outside(&mut self, name: &str, arguments: &'u [Expr], place: Place) -> Result<()> {
         let function = self.callee(name, arguments.len(), place)?;
         if self.fills(function, arguments) {
@@ -549,7 +550,7 @@ impl<'u> Lowering<'u> {
             return Err(Problem::new(
                 place,
                 format!("more than {MAX_CALLS} calls inside of one another"),
-                "call fewer",
+                "use fewer nested calls",
             ));
         }
         Ok(function)
@@ -558,13 +559,15 @@ impl<'u> Lowering<'u> {
     fn array_argument(&mut self, parameter: &'u Declaration, argument: &Expr) -> Result<Binding> {
         let refused =
             |what: String| Problem::new(argument.place, what, format!("give an array for `{}`", parameter.name));
-        let ExprKind::Name(name) = &argument.kind else { return Err(refused("no array".to_owned())) };
+        let ExprKind::Name(name) = &argument.kind else {
+            return Err(refused("an argument that is not an array".to_owned()));
+        };
         let wanted = self.lengths(parameter)?;
         let binding = self.find(name, argument.place)?.clone();
         let lengths = match &binding {
             Binding::Memory(number, _) => &self.memories[*number].lengths,
             Binding::Values(_, lengths, ..) => lengths,
-            _ => return Err(refused(format!("`{name}` is no array"))),
+            _ => return Err(refused(format!("`{name}` is not an array"))),
         };
         if *lengths != wanted {
             return Err(refused(format!("`{name}` has the lengths {lengths:?}, not {wanted:?}")));
@@ -617,7 +620,7 @@ impl<'u> Lowering<'u> {
             numbers.push(number);
         }
         for (number, array) in numbers.into_iter().zip(self.interpreter.fill(function, given, place)?) {
-            // Elements that nothing is assigned to are 0, as those of any `static` array.
+            // Elements without a value are 0, as in any `static` array.
             let elements: Vec<i128> = array.elements.iter().map(|element| element.unwrap_or(0)).collect();
             let memory = &mut self.memories[number];
             memory.range = elements.iter().fold((i128::MAX, 0), |(a, b), &v| (a.min(v), b.max(v)));
@@ -661,7 +664,7 @@ impl<'u> Lowering<'u> {
             let what = format!("a loop of {trips} iterations, at most {MAX_ITERATIONS}");
             return Err(Problem::new(place, what, "use fewer"));
         }
-        // C computes the variable after the last iteration, too.
+        // C also computes the variable after the last iteration.
         let last = step.checked_mul(trips).and_then(|all| all.checked_add(first)).unwrap_or(i128::MAX);
         let after = |bound: String| format!("`{}` is {last} after the last iteration, {bound}", one.variable);
         if last < 0 {
@@ -689,7 +692,7 @@ impl<'u> Lowering<'u> {
         let (pipeline, independent, statements) = loop {
             if loops.len() == MAX_LOOPS {
                 let what = format!("more than {MAX_LOOPS} loops inside of one another");
-                return Err(Problem::new(at, what, "unroll some, or use one loop for two"));
+                return Err(Problem::new(at, what, "unroll some, or merge two loops into one"));
             }
             loops.push((self.trips(one, at)?, one));
             let (pragmas, statements) = parts(&one.body);
@@ -700,7 +703,7 @@ impl<'u> Lowering<'u> {
                     Pragma::Pipeline { interval } => pipeline = Some(*interval),
                     Pragma::Independent { variable } => match self.find(variable, place)? {
                         Binding::Memory(number, _) => independent.push((*number, place)),
-                        _ => return Err(Problem::new(place, format!("`{variable}` is no array"), "name an array")),
+                        _ => return Err(Problem::new(place, format!("`{variable}` is not an array"), "name an array")),
                     },
                     _ => {
                         return Err(Problem::new(
@@ -721,7 +724,7 @@ impl<'u> Lowering<'u> {
                         return Err(Problem::new(
                             after,
                             "a statement after an inner loop",
-                            "put it into a loop of its own, or into the inner loop under an `if`",
+                            "put it into its own loop, or into the inner loop under an `if`",
                         ));
                     }
                     let is_pure =
@@ -730,7 +733,7 @@ impl<'u> Lowering<'u> {
                         return Err(Problem::new(
                             other.place,
                             "a statement before an inner loop",
-                            "put it into a loop of its own, or into the inner loop under an `if`",
+                            "put it into its own loop, or into the inner loop under an `if`",
                         ));
                     }
                     if !independent.is_empty() {
@@ -785,7 +788,7 @@ impl<'u> Lowering<'u> {
         self.check_early(early)
     }
 
-    /// Refuses what an outer loop reads before its inner loop if that changes it: the kernel reads it in each iteration anew.
+    /// Refuses a read before an inner loop that changes the memory, because the kernel repeats the read in each iteration.
     fn check_early(&self, early: usize) -> Result<()> {
         let Some(kernel) = self.kernels.last() else { return Ok(()) };
         let changed =
@@ -794,13 +797,13 @@ impl<'u> Lowering<'u> {
             None => Ok(()),
             Some(one) => {
                 let what = format!("`{}` is read before an inner loop that changes it", self.memories[one.memory].name);
-                Err(Problem::new(one.place, what, "read it in the inner loop, or copy it in a loop before"))
+                Err(Problem::new(one.place, what, "read it in the inner loop, or copy it in an earlier loop"))
             }
         }
     }
 }
 
-/// How often a loop runs; none if it does not end, or beyond 127 bits.
+/// The trip count of a loop; `None` if the loop does not end, or if the count exceeds 127 bits.
 fn trip_count(compare: BinaryOp, first: i128, bound: i128, step: i128) -> Option<i128> {
     let up_to = |first: i128, end: i128, step: i128| {
         let distance = end.checked_sub(first)?;
@@ -845,7 +848,7 @@ fn unrolled(one: &For) -> bool {
     parts(&one.body).0.iter().any(|(pragma, _)| **pragma == Pragma::Unroll)
 }
 
-/// Whether statements assign to a variable of that name, or to its elements.
+/// Whether statements assign to the variable with this name, or to its elements.
 fn assigns(statements: &[Stmt], name: &str) -> bool {
     statements.iter().any(|statement| match &statement.kind {
         StmtKind::Assign(target, ..) => {

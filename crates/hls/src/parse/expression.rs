@@ -6,10 +6,10 @@ use super::{File, Text, children, field};
 use crate::ast::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::diagnostic::{Problem, Result};
 
-/// Expressions inside of one another, those of macros included.
+/// Nested expressions, including those of macros.
 const MAX_DEPTH: usize = 256;
 
-/// The operator of that spelling.
+/// The operator with this spelling.
 pub(super) fn binary(operator: &str) -> Option<BinaryOp> {
     Some(match operator {
         "+" => BinaryOp::Add,
@@ -128,7 +128,7 @@ impl File {
                 ("an assignment inside of an expression", "make it a statement")
             }
             "sizeof_expression" => ("`sizeof`", "use a macro for the length"),
-            "string_literal" | "char_literal" => ("a text", "use numbers"),
+            "string_literal" | "char_literal" => ("a string or character", "use numbers"),
             "field_expression" => ("a member of a structure", "use an array for each member"),
             "comma_expression" => ("a comma", "use statements"),
             _ => ("an expression that is not in the subset", "use numbers, variables, elements, operators and calls"),

@@ -1,4 +1,4 @@
-//! From text to [`Unit`]: macros are expanded, conditional parts chosen, and what is not in the subset is refused.
+//! The parser from text to [`Unit`]. It expands macros, chooses conditional parts, and refuses text outside of the subset.
 
 mod expression;
 mod preprocess;
@@ -54,7 +54,7 @@ fn unit(source: &Source, defines: &[(String, String)]) -> Result<Unit> {
     Ok(file.unit)
 }
 
-/// A text, and where it stands if that is in a macro.
+/// A text, and its place if it is the value of a macro.
 #[derive(Clone, Copy)]
 struct Text<'t> {
     text: &'t str,
@@ -106,11 +106,11 @@ fn tree(text: Text<'_>, begin: Place) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Refuses what is no C, and what is nested too deep.
+/// Refuses syntax errors, and nodes that are nested too deep.
 fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
     let mut cursor = tree.walk();
     let mut depth = 0;
-    // All nodes, without recursion: nobody has bounded their depth yet.
+    // Visits all nodes without recursion, because their depth is not bounded yet.
     loop {
         let node = cursor.node();
         if node.is_error() || node.is_missing() {
@@ -145,13 +145,13 @@ fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect()
 }
 
-/// A child that the grammar promises.
+/// A child that the grammar requires.
 fn field<'t>(text: Text<'_>, node: Node<'t>, name: &str) -> Result<Node<'t>> {
     node.child_by_field_name(name)
         .ok_or_else(|| text.problem(node, format!("`{}` without its {name}", text.short(node)), "complete it"))
 }
 
-/// What is known of a file up to a place in it.
+/// The state of the parser in a file.
 struct File {
     macros: Macros,
     /// The types that have names.
@@ -159,7 +159,7 @@ struct File {
     headers: Arc<BTreeMap<String, String>>,
     /// Headers with `#pragma once` that were read.
     once: BTreeSet<String>,
-    /// Headers that were read, each as often as that.
+    /// The number of headers that were read, repeated ones included.
     included: usize,
     /// Headers and conditional parts around the present node.
     nesting: usize,
@@ -167,9 +167,9 @@ struct File {
 }
 
 impl File {
-    /// What stands outside of functions.
+    /// The items outside of functions.
     fn items(&mut self, text: Text<'_>, nodes: Vec<Node<'_>>) -> Result<()> {
-        // Headers and conditional parts stand inside of one another.
+        // Headers and conditional parts can be nested.
         if self.nesting == MAX_DEPTH {
             let what = format!("headers and conditional parts nested more than {MAX_DEPTH} deep");
             return Err(Problem::new(text.begin(), what, "write `#pragma once` at the top of the header"));
@@ -197,7 +197,7 @@ impl File {
                 "preproc_call" if text.of(node).trim_end() == "#pragma once" => {}
                 _ => {
                     let what = format!("`{}` outside of a function", text.short(node));
-                    return Err(text.problem(node, what, "keep to constants, types and functions there"));
+                    return Err(text.problem(node, what, "use only constants, types and functions there"));
                 }
             }
         }
@@ -205,7 +205,7 @@ impl File {
     }
 
     fn constants(&mut self, text: Text<'_>, node: Node<'_>) -> Result<()> {
-        // Of a function without its body nothing is needed.
+        // The declaration of a function without its body is not needed.
         if children(node).iter().any(|child| child.kind() == "function_declarator") {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Macros that stand for values, and conditional parts.
+//! Macros with values, headers, and conditional parts.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,19 +10,19 @@ use super::{File, Text, children, field, tree};
 use crate::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::diagnostic::{Place, Problem, Result};
 
-/// Headers that only say what the compiler knows.
+/// Headers of the C standard, which are built in.
 const HEADERS: [&str; 4] = ["<stdint.h>", "<assert.h>", "<stdbool.h>", "<stddef.h>"];
-/// Uses of macros, those in the values of macros included.
+/// Uses of macros, including uses in the values of macros.
 const MAX_EXPANSIONS: usize = 1 << 14;
-/// Headers, each as often as it is included.
+/// Headers, repeated ones included.
 const MAX_INCLUDES: usize = 64;
 
 /// The macros of a file.
 pub(super) struct Macros {
     values: BTreeMap<String, String>,
-    /// How often one was used.
+    /// The number of uses of macros.
     expansions: Cell<usize>,
-    /// Those that are being expanded.
+    /// The macros that are being expanded.
     open: RefCell<Vec<String>>,
 }
 
@@ -49,8 +49,8 @@ impl Macros {
 }
 
 impl File {
-    /// Carries out a directive. `Some` are the nodes that a conditional part leaves; `None` if the node is no directive, or
-    /// a pragma.
+    /// Processes a directive. Returns the chosen nodes of a conditional part, or `None` if the node is a pragma or not a
+    /// directive.
     pub(super) fn preprocess<'t>(&mut self, text: Text<'_>, node: Node<'t>) -> Result<Option<Vec<Node<'t>>>> {
         Ok(Some(match node.kind() {
             "preproc_include" => {
@@ -60,7 +60,7 @@ impl File {
             "preproc_def" => {
                 let name = text.of(field(text, node, "name")?).to_owned();
                 let value = node.child_by_field_name("value").map(|value| text.of(value).trim());
-                // A macro without a value is there to be asked for.
+                // A macro without a value can be tested by `#ifdef`.
                 let value = without_comment(value.unwrap_or_default()).to_owned();
                 if self.macros.values.get(&name).is_some_and(|known| *known != value) {
                     let what = format!("macro {name} is defined with two values");
@@ -94,7 +94,7 @@ impl File {
                         return Err(text.problem(
                             node,
                             format!("#error {argument}"),
-                            "define what the source asks for",
+                            "define the macros that the source requires",
                         ));
                     }
                     other => {
@@ -107,7 +107,7 @@ impl File {
         }))
     }
 
-    /// Reads a header of the source. Those of the standard say only what the compiler knows.
+    /// Reads a header of the source. Headers of the C standard are built in.
     fn include(&mut self, text: Text<'_>, node: Node<'_>) -> Result<()> {
         let path = text.of(field(text, node, "path")?);
         if HEADERS.contains(&path) {
@@ -186,13 +186,13 @@ impl File {
                 let op = super::expression::binary(operator).ok_or_else(refused)?;
                 constant(op, side("left")?, side("right")?).ok_or_else(refused)
             }
-            // A name that is no macro is 0.
+            // A name that is not a macro is 0.
             "identifier" if self.macros.get(text.of(node)).is_none() => Ok(0),
             _ => value(&self.expression(text, node)?).ok_or_else(refused),
         }
     }
 
-    /// The expression for which a macro stands, as if it stood at `place`.
+    /// The expression of a macro, placed at `place`.
     pub(super) fn expanded(&self, name: &str, place: Place, depth: usize) -> Result<Expr> {
         let value = self.macros.get(name).unwrap_or_default();
         let refused =
@@ -206,14 +206,14 @@ impl File {
             return Err(refused("it has no value"));
         }
         if self.macros.open.borrow().iter().any(|open| open == name) {
-            return Err(refused("it stands for itself"));
+            return Err(refused("it expands to itself"));
         }
         let begin = "unsigned value = (";
         let wrapped = format!("{begin}{value});");
         let text = Text { text: &wrapped, file: place.file, at: Some(place) };
-        let tree = tree(text, place).map_err(|_| refused(&format!("`{value}` is no expression")))?;
+        let tree = tree(text, place).map_err(|_| refused(&format!("`{value}` is not an expression")))?;
         let found = tree.root_node().named_descendant_for_byte_range(begin.len(), begin.len() + value.len());
-        // It must be all that stands in the parentheses.
+        // The expression must fill the parentheses.
         match found {
             Some(node) if node.parent().is_some_and(|parent| parent.kind() == "parenthesized_expression") => {
                 self.macros.open.borrow_mut().push(name.to_owned());
@@ -221,7 +221,7 @@ impl File {
                 self.macros.open.borrow_mut().pop();
                 found
             }
-            _ => Err(refused(&format!("`{value}` is no expression"))),
+            _ => Err(refused(&format!("`{value}` is not an expression"))),
         }
     }
 }

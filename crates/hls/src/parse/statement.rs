@@ -54,7 +54,7 @@ impl File {
                     Some(labelled) if labelled.kind() == "for_statement" => {
                         self.statement(text, *labelled, Some(label))
                     }
-                    _ => refused("a label of no loop", "remove it"),
+                    _ => refused("a label of a statement that is not a `for` loop", "remove it"),
                 };
             }
             "return_statement" => match children(node)[..] {
@@ -71,14 +71,14 @@ impl File {
             "goto_statement" => return refused("`goto`", "use loops and `if`"),
             "switch_statement" => return refused("`switch`", "use `if`"),
             _ => {
-                let what = format!("`{}` is no statement of the subset", text.short(node));
+                let what = format!("`{}` is not a statement of the subset", text.short(node));
                 return refused(&what, "use declarations, assignments, `if`, `for` and calls");
             }
         };
         Ok(Stmt { place: text.place(node), kind })
     }
 
-    /// An expression that stands for what it does.
+    /// An expression as a statement.
     fn effect(&self, text: Text<'_>, node: Node<'_>) -> Result<StmtKind> {
         match node.kind() {
             "assignment_expression" => {
@@ -115,7 +115,7 @@ impl File {
         }
     }
 
-    /// What an assignment changes.
+    /// The target of an assignment.
     fn target(&self, text: Text<'_>, node: Node<'_>) -> Result<Expr> {
         let target = self.expression(text, node)?;
         match target.kind {

@@ -48,7 +48,7 @@ impl File {
         Err(text.problem(node, format!("type `{name}`"), way_out))
     }
 
-    /// The type of a function's result; none if it is `void`.
+    /// The type of a function's result; `None` if it is `void`.
     pub(super) fn result_type(&self, text: Text<'_>, node: Node<'_>) -> Result<Option<Type>> {
         if text.of(node) == "void" { Ok(None) } else { self.type_of(text, node).map(Some) }
     }

@@ -15,16 +15,16 @@ const BAR: f64 = 12.0;
 const MARGIN: f64 = 12.0;
 /// The least width of a bar.
 const LEAST: f64 = 1.5;
-/// Characters of a name.
+/// The greatest number of characters of a name.
 const LETTERS: usize = 34;
-/// Operations that a panel shows; more are one row.
+/// The greatest number of operations with their own row; the others share one row.
 const OPERATIONS: usize = 160;
 /// Iterations after the first that are drawn.
 const FOLLOWING: u64 = 3;
-/// Kernels that have a panel.
+/// The greatest number of kernels with a panel.
 const PANELS: usize = 64;
 
-/// As in the pictures of waveforms.
+/// The same colours as in the pictures of waveforms.
 const STYLE: &str = "
 text { font: 12px sans-serif; fill: #222 }
 .title { font-weight: bold }
@@ -139,7 +139,7 @@ fn legend(out: &mut String, top: f64) -> f64 {
 }
 
 impl KernelReport {
-    /// Rows for the ports: how many banks are asked in each cycle.
+    /// Rows for the ports: the number of accesses in each cycle.
     fn ports(&self) -> Vec<Row> {
         // By memory, then reads before writes.
         let mut lanes: BTreeMap<(&str, &str, Option<u32>), BTreeMap<u32, usize>> = BTreeMap::new();
@@ -161,7 +161,7 @@ impl KernelReport {
         lanes.into_iter().map(row).collect()
     }
 
-    /// Rows for the operations; those on indices are one row.
+    /// Rows for the operations. Operations on indices share one row.
     fn rows(&self, period: f64) -> Vec<Row> {
         let bar = |one: &Operation, class: &'static str| {
             let part = |ps: u32| (f64::from(ps) / period).min(1.0);
@@ -193,7 +193,7 @@ impl KernelReport {
         rows
     }
 
-    /// Draws the kernel; returns where the next one begins.
+    /// Draws the kernel, and returns the top of the next panel.
     fn panel(&self, out: &mut String, title: &str, period: f64, top: f64) -> f64 {
         let interval = u64::from(self.interval.reached.max(1));
         let following = FOLLOWING.min(self.iterations.saturating_sub(1) as u64);
@@ -220,14 +220,14 @@ impl KernelReport {
         let middle = NAMES + PLOT / 2.0;
         let _ = writeln!(
             out,
-            "<text class=\"axis\" x=\"{middle}\" y=\"{:.1}\">cycle, from the begin of the first iteration</text>",
+            "<text class=\"axis\" x=\"{middle}\" y=\"{:.1}\">cycle, from the beginning of the first iteration</text>",
             bottom + 28.0
         );
         for (number, row) in ports.iter().chain(&operations).enumerate() {
             let y = begin + ROW * number as f64;
             let name = escape(&short(&row.name));
             let _ = writeln!(out, "<text class=\"name\" x=\"{}\" y=\"{:.1}\">{name}</text>", NAMES - 8.0, y + 13.0);
-            // The first iteration last, so that no lighter bar covers it.
+            // The first iteration is drawn last, so no lighter bar covers it.
             for iteration in (0..=following).rev() {
                 let offset = (iteration * interval) as f64;
                 let next = if iteration == 0 { "" } else { " next" };

@@ -1,7 +1,7 @@
 //! Reports of a design: JSON for programs, the schedule as a table of text, and as a picture.
 //!
 //! All figures follow from the schedule and the operations of the design; none is measured. The figures of
-//! [`Estimate`] are estimates, and are labelled as such.
+//! [`Estimate`] are estimates, and are marked as estimates.
 
 mod estimate;
 mod gantt;
@@ -24,7 +24,7 @@ use crate::schedule::Target;
 pub use estimate::Estimate;
 pub use hardware::{Hardware, Multiplier, Registers};
 
-/// The schema of a [`Report`]: a new number for each change that a reader of the old one cannot read.
+/// The schema of a [`Report`]. Its number changes with each incompatible change.
 pub const SCHEMA: &str = "ciphermill.hls.design/1";
 
 /// A report of a design.
@@ -81,9 +81,9 @@ pub struct TargetReport {
 pub struct Cycles {
     /// The kind of the figure: `analytic`, as it follows from the schedule.
     pub kind: String,
-    /// From the cycle with `start_i` to the one with `done_o`.
+    /// The number of cycles from `start_i` to `done_o`.
     pub start_to_done: u64,
-    /// How the figure follows.
+    /// The sum from which the figure follows.
     pub follows: String,
 }
 
@@ -212,13 +212,13 @@ pub struct Operation {
     pub signed: bool,
     /// Whether it depends on loop variables alone.
     pub index: bool,
-    /// The cycle in which the operation takes its operands.
+    /// The cycle in which the operation reads its operands.
     pub begin: u32,
     /// The cycle in which the result is present.
     pub cycle: u32,
     /// The last cycle in which the result is used.
     pub until: u32,
-    /// Picoseconds from the clock edge to the begin of the operation, where it has no registers.
+    /// Picoseconds from the clock edge to the beginning of the operation, where it has no registers.
     pub from_ps: u32,
     /// Picoseconds from the clock edge to the result.
     pub to_ps: u32,
@@ -239,7 +239,7 @@ pub struct AccessReport {
     /// The port of the bank, where ports are numbered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u32>,
-    /// The cycle in which the bank is asked.
+    /// The cycle of the request to the bank.
     pub cycle: u32,
     /// The written operation or constant; the operation that a read becomes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,7 +273,7 @@ impl Report {
     pub fn of(design: &Design, source: &Source, defines: &[(String, String)], target: &Target) -> Self {
         let kernels: Vec<KernelReport> =
             design.kernels.iter().map(|kernel| Writer { design, source, target, kernel }.kernel()).collect();
-        // Tables from which nothing is read at run time are not in the hardware.
+        // Tables without a read at run time are not in the hardware.
         let is_read = |number: usize| {
             let mut accesses = design.kernels.iter().flat_map(|one| &one.kernel.accesses);
             accesses.any(|access| access.memory == number)
@@ -285,7 +285,7 @@ impl Report {
             .collect();
         let mut hardware = kernels.iter().fold(Hardware::default(), |all, one| all.plus(&one.hardware));
         hardware.registers.arrays = design.program.memories.iter().map(hardware::array_bits).sum();
-        // A kernel whose iterations have one cycle is seen to have ended a cycle later.
+        // If an iteration has one cycle, the end of the kernel is detected one cycle later.
         let term =
             |one: &KernelReport| if one.depth == 1 { format!("({} + 1)", one.cycles) } else { one.cycles.to_string() };
         let terms: Vec<String> = kernels.iter().map(term).collect();
@@ -311,7 +311,7 @@ impl Report {
     /// The report as indented JSON with a line feed at its end.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // All keys are text and all numbers finite, so that every report has a JSON form.
+        // All keys are text and all numbers finite, so every report has a JSON form.
         serde_json::to_string_pretty(self).map_or_else(|_| String::new(), |text| text + "\n")
     }
 

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::{AccessReport, KernelReport, Operation, Report};
 
-/// Cycles of an iteration up to which operations are drawn as a table; longer ones are listed with their cycles.
+/// The greatest number of cycles of an iteration that is drawn as a table. Longer iterations are listed with cycle numbers.
 const COLUMNS: u32 = 128;
 
-/// Lines of columns; all but the last two are as wide as their widest cell.
+/// Rows of cells. Each column is as wide as its widest cell.
 struct Columns(Vec<Vec<String>>);
 
 impl Columns {
@@ -90,7 +90,7 @@ impl KernelReport {
             vec!["gap".to_owned(), format!("{} after each run of the innermost loop", cycles(self.gap.into()))],
             vec![
                 "depth".to_owned(),
-                format!("{} from the begin of an iteration to its last write", cycles(self.depth.into())),
+                format!("{} from the beginning of an iteration to its last write", cycles(self.depth.into())),
             ],
             vec!["cycles".to_owned(), format!("{} = {}", self.cycles, self.follows)],
         ];
@@ -140,7 +140,7 @@ impl KernelReport {
         let ruler = |of: fn(u32) -> String| if drawn { (0..self.depth).map(of).collect() } else { "cycle".to_owned() };
         let tens = |cycle: u32| if cycle.is_multiple_of(10) { (cycle / 10 % 10).to_string() } else { " ".to_owned() };
 
-        let _ = writeln!(out, "\n  Accesses by cycle of an iteration: # the bank is asked");
+        let _ = writeln!(out, "\n  Accesses by cycle of an iteration: # the bank is accessed");
         let mut rows = vec![vec![String::new(), String::new(), String::new(), ruler(tens)]];
         let heads = ["access", "line", "what"].map(str::to_owned).to_vec();
         rows.push([heads.clone(), vec![ruler(|cycle| (cycle % 10).to_string())]].concat());

@@ -1,10 +1,11 @@
-//! When each operation happens: the interval between iterations, the gap between runs of the innermost loop, and the cycle of
-//! each node and access.
+//! The scheduler: the interval between iterations, the gap between runs of the innermost loop, and the cycle of each node and
+//! access.
 //!
 //! All times count from the cycle in which an iteration begins. A node without a register has its value in the same cycle as
-//! its operands, as long as the path fits into the clock period. At an interval of one, each node is as early as its operands
-//! allow, which is the shortest schedule, and reads of a memory go together, as do writes. Above, accesses are placed one after
-//! another. Either way they move to later cycles until no bank is asked more often than it has ports, in the whole run.
+//! its operands, if the path fits the clock period. At an interval of one, each node is as early as its operands allow,
+//! which is the shortest schedule. All reads of a memory then share one cycle, and so do all writes. At a longer interval,
+//! accesses are placed one after another. In both cases they move to later cycles until no bank exceeds its ports in the whole
+//! run.
 
 pub mod problem;
 pub mod simulate;
@@ -25,9 +26,9 @@ const MAX_DEPTH: u32 = 4096;
 const MAX_INTERVAL: u32 = 4096;
 /// Idle cycles between two runs of the innermost loop.
 const MAX_GAP: u32 = 4096;
-/// Cycles from an access of a memory to what it reads: the registers at the ports, and the memory.
+/// Cycles from the request of a memory to its data: the registers at the ports, and the memory.
 pub(crate) const MEMORY_CYCLES: u32 = 2;
-/// Later cycles that an access is tried in at the least.
+/// The least number of later cycles that are tried for an access.
 const MOVES: u32 = 64;
 
 /// The bank and the row of each access, as nodes.
@@ -48,10 +49,10 @@ pub struct Schedule {
     pub gap: u32,
     /// The cycle in which a node has its value, and the time in that cycle in ns; by node.
     pub nodes: Vec<(u32, f64)>,
-    /// The cycle in which an access is asked for; by access. What it reads is there two cycles later, or in the next cycle from
-    /// a table or a stream, or at once if the memory is made of registers.
+    /// The cycle of the request; by access. The data of a read arrives two cycles later from a memory, one cycle later from a
+    /// table or a stream, and in the same cycle from registers.
     pub accesses: Vec<u32>,
-    /// The port of its bank that an access uses; by access. It is 1 for some of those of memories with two ports of any kind.
+    /// The port of its bank that an access uses; by access. It can be 1 only if a bank has two ports of any kind.
     pub ports: Vec<u8>,
     /// Cycles of an iteration.
     pub depth: u32,
@@ -67,7 +68,7 @@ impl Schedule {
         u64::from(self.interval) * iteration as u64 + u64::from(self.gap) * (iteration / innermost) as u64
     }
 
-    /// Cycles from the first iteration's begin to the last write.
+    /// Cycles from the beginning of the first iteration to the last write.
     #[must_use]
     pub fn cycles(&self, kernel: &Kernel) -> u64 {
         self.start(kernel, kernel.iterations() - 1) + u64::from(self.depth)
@@ -75,7 +76,6 @@ impl Schedule {
 }
 
 /// Makes a schedule.
-#[expect(clippy::too_many_arguments, reason = "all that is known of a kernel")]
 pub(crate) fn schedule(
     kernel: &Kernel,
     addresses: &[Address],
@@ -88,7 +88,7 @@ pub(crate) fn schedule(
     let work = Work::new(kernel, addresses, memories, visits, distances, widths, target);
     let bound = work.port_bound();
     let wanted = match kernel.pipeline {
-        // Without a pipeline an iteration begins when the one before has ended.
+        // Without a pipeline, an iteration begins when the previous one has ended.
         None => {
             let mut alone = work.place(MAX_INTERVAL, bound, false).ok_or_else(|| work.refused(MAX_INTERVAL))?;
             alone.interval = alone.depth.max(1);
@@ -98,7 +98,7 @@ pub(crate) fn schedule(
     };
     let most = wanted.unwrap_or(MAX_INTERVAL);
     let mut interval = bound;
-    // An interval that is wanted longer than the bound is kept to.
+    // A requested interval above the bound is kept.
     if let Some(wanted) = wanted {
         interval = interval.max(wanted);
     }
@@ -114,9 +114,9 @@ pub(crate) fn schedule(
     Err(work.refused(most))
 }
 
-/// A cycle, a memory, a bank, and whether it is the port that writes, where reads have one of their own.
+/// A cycle, a memory, a bank, and whether it is the write port of a bank with separate ports for reads and writes.
 type Port = (u64, usize, usize, bool);
-/// The accesses that ask for the ports of a bank in a cycle.
+/// The accesses that use the ports of a bank in a cycle.
 type Asked = HashMap<Port, Users>;
 
 /// At most two accesses.
@@ -134,16 +134,15 @@ struct Work<'a> {
     distances: &'a [Distance],
     widths: &'a Widths,
     target: &'a Target,
-    /// Memories with an access whose bank is known at run time only.
+    /// Memories with an access whose bank is known only at run time.
     unknown: Vec<bool>,
-    /// The accesses of the same kind that may have the same bank as an access; by access.
+    /// The number of accesses of the same kind that may use the same bank as an access; by access.
     sharing: Vec<usize>,
     /// Nodes between a read and a write on which that read depends in a later iteration.
     recurrent: Vec<bool>,
 }
 
 impl<'a> Work<'a> {
-    #[expect(clippy::too_many_arguments, reason = "all that is known of a kernel")]
     fn new(
         kernel: &'a Kernel,
         addresses: &'a [Address],
@@ -182,13 +181,13 @@ impl<'a> Work<'a> {
         !matches!(memory.role, Role::Table(_)) && !is_registers(memory)
     }
 
-    /// Accesses of a bank in one cycle.
+    /// The greatest number of accesses of one kind to a bank in a cycle.
     fn capacity(&self, access: usize) -> u32 {
         if self.memory(access).ports == Ports::TwoOfAny { 2 } else { 1 }
     }
 
     /// The least interval that the ports allow: the accesses of a bank in the whole run, over its ports and the iterations.
-    /// What is over may fall into the cycles in which the last iterations end, so it is rounded down.
+    /// The quotient is rounded down, because the rest may fall into the cycles in which the last iterations end.
     fn port_bound(&self) -> u32 {
         let mut asked: HashMap<(usize, usize, bool), u64> = HashMap::new();
         let mut bound = 1;
@@ -222,13 +221,13 @@ impl<'a> Work<'a> {
         } else {
             0.0
         };
-        // Registers keep what they have unless it is written.
+        // Each register selects between its old value and the written one.
         to_others + if is_registers(memory) { self.target.lut } else { 0.0 }
     }
 
     fn refused(&self, most: u32) -> Problem {
         let what = format!(
-            "no interval up to {most} for `{}`; the ports allow {} at the least",
+            "no interval up to {most} for `{}`; the ports require at least {}",
             self.kernel.name,
             self.port_bound()
         );
@@ -239,7 +238,8 @@ impl<'a> Work<'a> {
         )
     }
 
-    /// The cycle and the time of each node, given the cycles of accesses; accesses that are not placed come as early as they can.
+    /// The cycle and the time of each node, and the earliest cycle of each access, for these cycles of accesses. An access
+    /// without a cycle is as early as possible.
     fn nodes(&self, cycles: &[Option<u32>], aligned: bool) -> (Vec<(u32, f64)>, Vec<u32>) {
         let mut nodes: Vec<(u32, f64)> = Vec::with_capacity(self.kernel.graph.len());
         let mut earliest = vec![0; self.kernel.accesses.len()];
@@ -277,7 +277,7 @@ impl<'a> Work<'a> {
         (nodes, earliest)
     }
 
-    /// When what an access reads is there, if it is asked for in a cycle.
+    /// The time at which the data of a read arrives, for the cycle of the request.
     fn read(&self, access: usize, cycle: u32) -> (u32, f64) {
         if is_registers(self.memory(access)) {
             (cycle, self.target.register_out)
@@ -299,7 +299,7 @@ impl<'a> Work<'a> {
         if time + delay <= limit { (cycle, time + delay) } else { (cycle + 1, self.target.register_out + delay) }
     }
 
-    /// The first cycle in which all that an access needs is there.
+    /// The first cycle in which all operands of an access are present.
     fn ready(&self, access: usize, nodes: &[(u32, f64)]) -> u32 {
         let one = &self.kernel.accesses[access];
         let address = self.addresses[access];
@@ -310,14 +310,14 @@ impl<'a> Work<'a> {
         self.asked(access, (cycle, time))
     }
 
-    /// The cycle in which an access is asked for by what is there at that time.
+    /// The cycle of the request of an access whose operands are present at this time.
     fn asked(&self, access: usize, (cycle, time): (u32, f64)) -> u32 {
         let limit = self.target.period - self.target.setup - self.way_in(access);
         if time <= limit { cycle } else { cycle + 1 }
     }
 
-    /// Places all accesses at an interval. If `aligned`, values come to a recurrence at the begin of a cycle, so that its
-    /// operations are not divided among more cycles than they need.
+    /// Places all accesses at an interval. If `aligned`, values enter a recurrence at the beginning of a cycle, so its
+    /// operations are spread over as few cycles as possible.
     fn place(&self, interval: u32, bound: u32, aligned: bool) -> Option<Schedule> {
         let count = self.kernel.accesses.len();
         let mut cycles: Vec<Option<u32>> = vec![None; count];
@@ -332,7 +332,7 @@ impl<'a> Work<'a> {
             if depth > most.min(MAX_DEPTH) {
                 return None;
             }
-            // Ports are looked at when dependences hold, as that takes longer.
+            // Ports are checked when dependences hold, because that check takes longer.
             if !same(&next, &cycles) {
                 cycles = next.iter().copied().map(Some).collect();
                 least = next;
@@ -358,15 +358,15 @@ impl<'a> Work<'a> {
         None
     }
 
-    /// Accesses come after those of the same iteration that they depend on.
+    /// Moves each access after the accesses on which it depends, within a run of the innermost loop.
     fn after_others(&self, cycles: &mut [u32], interval: u32) {
         for _ in 0..cycles.len() {
             let mut changed = false;
             for one in self.distances.iter().filter(|one| one.ends == 0) {
                 let needed =
                     self.needed(one) + i64::from(cycles[one.first]) - i64::from(interval) * one.iterations as i64;
-                // A read comes as late as the write of an earlier iteration needs it. If the write depends on the read, both
-                // move for ever, and the interval is too short.
+                // A read waits for the write of an earlier iteration. If the write depends on the read, both move without end,
+                // and the interval is too short.
                 if i64::from(cycles[one.second]) < needed {
                     cycles[one.second] = needed as u32;
                     changed = true;
@@ -378,21 +378,21 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Cycles between two dependent accesses at the least.
+    /// The least number of cycles between two dependent accesses.
     fn needed(&self, one: &Distance) -> i64 {
         match one.why {
             Dependence::ReadAfterWrite | Dependence::WriteAfterWrite => 1,
-            // A read of registers sees their contents at the beginning of a cycle, one of a memory at its end, before the write.
+            // A read sees the contents before a write of the same cycle.
             Dependence::WriteAfterRead => 0,
         }
     }
 
-    /// Moves accesses to later cycles so that no bank is asked more often than it has ports.
+    /// Moves accesses to later cycles so that no bank exceeds its ports.
     fn spread(&self, cycles: &mut [u32], interval: u32) -> Option<()> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for access in (0..cycles.len()).filter(|&access| self.has_port(access)) {
             let one = &self.kernel.accesses[access];
-            // Accesses of one kind that never meet in an iteration never do if they stay in one cycle.
+            // If accesses of one kind never meet in an iteration, they never meet in one cycle.
             let same = |group: &&mut Vec<usize>| {
                 let other = &self.kernel.accesses[group[0]];
                 interval == 1 && other.memory == one.memory && other.written.is_some() == one.written.is_some()
@@ -422,7 +422,7 @@ impl<'a> Work<'a> {
         Some(())
     }
 
-    /// Notes what accesses ask for in the whole run, unless a bank has too few ports for that.
+    /// Reserves the ports of accesses in the whole run. Reserves nothing and returns `false` if a bank has too few ports.
     fn ask(&self, asked: &mut Asked, accesses: &[usize], cycles: &[u32], start: impl Fn(usize) -> u64) -> bool {
         let mut noted: Vec<Port> = Vec::new();
         for &access in accesses {
@@ -430,7 +430,7 @@ impl<'a> Work<'a> {
             let writes = one.written.is_some() && self.memory(access).ports == Ports::ReadAndWrite;
             for iteration in 0..self.kernel.iterations() {
                 let Some(visit) = self.visits.get(access, iteration) else { continue };
-                // A bank that is known at run time only may be any.
+                // A bank that is known only at run time may be any bank.
                 let bank = if self.unknown[one.memory] { 0 } else { visit.bank.unwrap_or(0) };
                 let port = (start(iteration) + u64::from(cycles[access]), one.memory, bank, writes);
                 let users = asked.entry(port).or_default();
@@ -458,7 +458,7 @@ impl<'a> Work<'a> {
         self.distances.iter().filter(|one| one.ends == 0).map(of).max().unwrap_or(1).max(1)
     }
 
-    /// The least gap with which all dependences and ports hold; none if the interval is too short.
+    /// The schedule with the least gap with which all dependences and ports hold; `None` if the interval is too short.
     fn with_gap(&self, mut schedule: Schedule) -> Option<Schedule> {
         for one in self.distances {
             let between = i64::from(schedule.interval) * one.iterations as i64;
@@ -482,7 +482,7 @@ impl<'a> Work<'a> {
         None
     }
 
-    /// The port of each access; none if a bank is asked more often in a cycle than it has ports, in the whole run.
+    /// The port of each access; `None` if a bank exceeds its ports in any cycle of the whole run.
     fn ports(&self, schedule: &Schedule) -> Option<Vec<u8>> {
         let accesses: Vec<usize> = (0..self.kernel.accesses.len()).filter(|&access| self.has_port(access)).collect();
         let mut asked = Asked::default();
@@ -519,7 +519,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The accesses of the same kind that may have the same bank as an access; by access.
+/// The number of accesses of the same kind that may use the same bank as an access; by access.
 fn sharing(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<usize> {
     let banks = |access: usize| {
         let mut banks: BTreeSet<Option<usize>> = BTreeSet::new();

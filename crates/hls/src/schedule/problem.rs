@@ -1,7 +1,8 @@
-//! The problem that the scheduler solves for a kernel, in numbers: for an exact solver, which tests it.
+//! The scheduling problem of a kernel in numbers, for an exact solver that tests the scheduler.
 //!
-//! A node has its value at (cycle, time in the cycle), and later operands give later values. So the first cycle of an access
-//! is the greatest sum of a read's cycle and the latency from that read, or of a latency from the beginning of the iteration.
+//! A node has its value at a cycle and a time in that cycle, and later operands make later values. The first cycle of an access
+//! is therefore the greatest of its latency from the beginning of the iteration and, for each read, the sum of the read's cycle
+//! and the latency from that read.
 
 use super::{Address, Target, Work, later};
 use crate::analysis::{Dependence, Distance, Visits, is_registers};
@@ -11,13 +12,13 @@ use crate::pragma::Ports;
 /// The problem of a kernel with one loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The first cycle of each access as far as no read matters.
+    /// The first cycle of each access, without regard to reads.
     pub earliest: Vec<u32>,
-    /// A read, an access that needs its value, and the cycles between them at the least.
+    /// A read, an access that needs its value, and the least number of cycles between them.
     pub latencies: Vec<(usize, usize, u32)>,
-    /// Two accesses, the iterations from the first one to the second one, and the cycles between them at the least.
+    /// Two accesses, the iterations from the first one to the second one, and the least number of cycles between them.
     pub dependences: Vec<(usize, usize, usize, u32)>,
-    /// Accesses that compete for the ports of each bank, and how many of them may be in a cycle.
+    /// Accesses that compete for the ports of each bank, and the greatest number of them in a cycle.
     pub groups: Vec<(Vec<usize>, u32)>,
     /// The bank of each access in each iteration: −1 if it does not happen, −2 if it may be any.
     pub banks: Vec<Vec<i64>>,
@@ -83,7 +84,7 @@ fn groups(kernel: &Kernel, memories: &[Memory]) -> Vec<(Vec<usize>, u32)> {
 struct Times<'a>(&'a Work<'a>);
 
 impl Times<'_> {
-    /// The first cycle of each access, counted from a read, or from the beginning; none if it does not depend on that.
+    /// The first cycle of each access, counted from a read, or from the beginning; `None` if it does not depend on that.
     fn from(&self, read: Option<usize>) -> Vec<Option<u32>> {
         let mut nodes: Vec<Option<(u32, f64)>> = Vec::with_capacity(self.0.kernel.graph.len());
         for (node, data) in self.0.kernel.graph.nodes() {

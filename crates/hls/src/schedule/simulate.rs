@@ -1,7 +1,8 @@
-//! A kernel at work, cycle by cycle: each access happens in the cycle of its schedule, and what breaks a rule is an error.
+//! A simulation of a scheduled kernel, cycle by cycle. A broken rule is an error.
 //!
-//! In each cycle reads come first: they see what was written in earlier cycles. Writes of that cycle come after them. This is
-//! no part of the compiler; schedules are tested by it. It counts cycles; whether a path fits into one is not its question.
+//! Each access happens in the cycle of its schedule. In each cycle, reads come first and see the writes of earlier cycles. The
+//! writes of the cycle follow. The simulation is not part of the compiler; it tests schedules. It counts cycles, and does not
+//! check whether a path fits the clock period.
 
 use std::collections::HashMap;
 
@@ -22,11 +23,11 @@ pub enum SimulationError {
         what: String,
         /// Its cycle.
         cycle: u32,
-        /// The first cycle that would do.
+        /// The first cycle that the operands allow.
         ready: u32,
     },
-    /// A bank is asked more often than it has ports.
-    #[error("bank {bank} of {memory} is asked by accesses {first} and {second} in cycle {cycle} of {kernel}")]
+    /// A bank has more accesses in a cycle than ports.
+    #[error("bank {bank} of {memory} has too few ports for accesses {first} and {second} in cycle {cycle} of {kernel}")]
     Ports {
         /// The kernel.
         kernel: String,
@@ -53,7 +54,7 @@ pub enum SimulationError {
         /// The cycle.
         cycle: u64,
     },
-    /// An element is read before anything is written to it.
+    /// An element is read before it is written.
     #[error("{memory}[{element}] is read before it is written, in cycle {cycle} of {kernel}")]
     Unwritten {
         /// The kernel.
@@ -65,7 +66,7 @@ pub enum SimulationError {
         /// The cycle.
         cycle: u64,
     },
-    /// An element outside of a memory, or at another bank and row than its address says.
+    /// An index is outside of a memory, or the address differs from the bank and row of the element.
     #[error("access {access} of {kernel} is at bank {bank}, row {row}, which is not its element")]
     Address {
         /// The kernel.
@@ -77,7 +78,7 @@ pub enum SimulationError {
         /// The row of its address.
         row: i128,
     },
-    /// A value is beyond the range that the compiler found.
+    /// A value is outside of the range that the compiler found.
     #[error("{kernel} reads {value}, not {least} to {most}")]
     Range {
         /// The kernel.
@@ -132,18 +133,18 @@ struct Simulation<'a> {
     memories: &'a [Memory],
     schedule: &'a Schedule,
     layouts: Vec<Layout>,
-    /// The node of what an access reads.
+    /// The node of each read; by access.
     reads: Vec<Option<Node>>,
 }
 
 /// An iteration that has begun.
 struct Iteration {
     values: Vec<Option<i128>>,
-    /// Accesses to come.
+    /// The number of remaining accesses.
     left: usize,
 }
 
-/// What is asked of banks in one cycle: the last access of each bank and kind of port, and how many there are.
+/// The accesses to banks in one cycle: for each bank and kind of port, the last access and the number of accesses.
 type Asked = HashMap<(usize, usize, bool), (usize, u32)>;
 
 impl Simulation<'_> {
@@ -155,7 +156,7 @@ impl Simulation<'_> {
         &self.memories[self.kernel.accesses[access].memory]
     }
 
-    /// All values are there before they are used.
+    /// Checks that all values are present before they are used.
     fn check_times(&self) -> Result<(), SimulationError> {
         let cycle = |node: Node| self.schedule.nodes[node.index()].0;
         let in_time = |what: String, at: u32, ready: u32| {
@@ -215,7 +216,7 @@ impl Simulation<'_> {
         Ok(end)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "an event, and what it changes")]
+    #[expect(clippy::too_many_arguments, reason = "an event, and the changed state")]
     fn access(
         &self,
         access: usize,
@@ -305,7 +306,7 @@ impl Simulation<'_> {
         while let Some(&top) = open.last() {
             let op = self.kernel.graph.get(top).op;
             let known = values[top.index()].or_else(|| self.kernel.graph.value_in(top, iteration));
-            // What was not read has a condition that does not hold, so that nothing that counts depends on it.
+            // The condition of a skipped read does not hold, so no access depends on its value.
             let known = known.or(matches!(op, Op::Read(_)).then_some(0));
             let missing = |operand: &Node| values[operand.index()].is_none();
             let missing: Vec<Node> = match known {

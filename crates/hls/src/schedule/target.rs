@@ -1,4 +1,4 @@
-//! What operations cost in time.
+//! The delays of operations.
 
 use crate::ir::{Graph, Node, Op, Widths, bits};
 
@@ -9,13 +9,13 @@ pub struct Target {
     pub name: String,
     /// The clock period.
     pub period: f64,
-    /// Before a clock edge at a register.
+    /// The setup time of a register before a clock edge.
     pub setup: f64,
-    /// After a clock edge at a register's output.
+    /// The delay from a clock edge to a register's output.
     pub register_out: f64,
-    /// Of a function of a few bits, with its wire.
+    /// The delay of a function of a few bits, with its wire.
     pub lut: f64,
-    /// Of each bit of a carry chain.
+    /// The delay of each bit of a carry chain.
     pub carry: f64,
     /// Bits of each operand of a multiplier.
     pub multiplier_bits: u32,
@@ -26,7 +26,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// A Lattice ECP5-85 of speed grade 6 at a clock of so many MHz.
+    /// A Lattice ECP5-85 of speed grade 6 at a clock of `mhz` MHz.
     ///
     /// The figures are a first guess, which placed units replace.
     #[must_use]
@@ -44,7 +44,7 @@ impl Target {
         }
     }
 
-    /// Of a selection among so many values.
+    /// The delay of a selection among `values` values.
     pub(crate) fn choice(&self, values: usize) -> f64 {
         // A level of functions of four bits selects one of two, two levels with their wires among four.
         self.lut * f64::from(values.max(1).next_power_of_two().ilog2().div_ceil(2))
@@ -71,7 +71,7 @@ impl Target {
                 let tiles = width(a).div_ceil(self.multiplier_bits).max(width(b).div_ceil(self.multiplier_bits));
                 (0.0, self.multiplier_cycles + tiles.ilog2() * 2)
             }
-            // Replaced before.
+            // Divisions have been expanded.
             Op::Div(..) | Op::Rem(..) => (adder(width(node)) * 4.0, 0),
         }
     }

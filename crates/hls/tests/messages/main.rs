@@ -7,7 +7,7 @@ mod values;
 use ciphermill_hls::Source;
 use ciphermill_hls::schedule::Target;
 
-/// What is wrong, the source without its first includes, and the message.
+/// The mistake, the source without its first includes, and the message.
 type Case = (&'static str, &'static str, &'static str);
 
 const INCLUDES: &str = "#include <assert.h>\n#include <stdbool.h>\n#include <stdint.h>\n";
@@ -76,7 +76,7 @@ fn functions_inside_of_one_another_share_one_depth() {
         0 => format!("static {of} g0({of} x) {{ return x; }}\n"),
         _ => format!("static {of} g{at}({of} x) {{ return {not}g{}(x); }}\n", at - 1),
     };
-    let deep = "statements and expressions nested more than 512 deep, those of called functions included; use variables \
+    let deep = "statements and expressions nested more than 512 deep, including those of called functions; use variables \
                 for parts of it";
     let values = large("", |at| function("uint8_t", at), 61, "void f(uint8_t a[4]) {\n  a[0] = g60(a[1]);\n}");
     assert!(message(&values).ends_with(deep), "{}", message(&values));
@@ -119,6 +119,6 @@ fn messages_name_macros_of_the_command_line() {
     assert_eq!(of("1N", "1"), Err("f.c:1:1: -D 1N: not a name; use -D NAME=VALUE".to_owned()));
     assert_eq!(
         of("N", "1)+(1"),
-        Err("f.c:5:10: macro N: `1)+(1` is no expression; give it a constant expression".to_owned())
+        Err("f.c:5:10: macro N: `1)+(1` is not an expression; give it a constant expression".to_owned())
     );
 }

@@ -28,7 +28,7 @@ void f(uint8_t a[4]) {
 void f(uint8_t a[4]) {
   for (unsigned i = 0; i < g(1); i++) a[0] = 1;
 }",
-        "f.c:4:40: `g` is called inside of more than 64 calls; call no function from itself",
+        "f.c:4:40: `g` is called inside of more than 64 calls; use a loop in place of recursion",
     ),
     (
         "a function that does nothing",
@@ -163,7 +163,7 @@ pub(super) const TYPES: &[Case] = &[
 void f(uint8_t a[4]) {
   a[0] = 1;
 }",
-        "f.c:4:1: `struct s { uint8_t x; }` outside of a function; keep to constants, types and functions there",
+        "f.c:4:1: `struct s { uint8_t x; }` outside of a function; use only constants, types and functions there",
     ),
     (
         "a volatile array",
@@ -198,7 +198,7 @@ void f(uint8_t a[4]) {
         r"void f(uint8_t n, uint8_t a[n]) {
   a[0] = 1;
 }",
-        "f.c:4:29: the length of `a` is no constant; use a constant or a macro",
+        "f.c:4:29: the length of `a` is not a constant; use a constant or a macro",
     ),
     (
         "a variable outside of functions",
@@ -275,7 +275,7 @@ pub(super) const NAMES: &[Case] = &[
 #pragma HLS array_partition variable=a complete dim=2
   a[0] = 1;
 }",
-        "f.c:5:1: dimension 2 of `a`, which has 1; name one that there is",
+        "f.c:5:1: dimension 2 of `a`, which has 1; name an existing dimension",
     ),
     (
         "a partition of too many banks",
@@ -283,7 +283,7 @@ pub(super) const NAMES: &[Case] = &[
 #pragma HLS array_partition variable=a cyclic factor=1025
   a[0] = 1;
 }",
-        "f.c:5:1: pragma array_partition: factor=1025; use a number from 1 to 1024",
+        "f.c:5:1: pragma array_partition: factor=1025; use 1 to 1024",
     ),
     (
         "an unroll factor",

@@ -1,4 +1,4 @@
-//! Mistakes of the preprocessor, in statements, and what is too long.
+//! Mistakes of the preprocessor and in statements, and texts that are too long.
 
 use super::Case;
 
@@ -18,7 +18,7 @@ void f(uint8_t a[4]) {
 void f(uint8_t a[4]) {
   a[0] = M;
 }",
-        "f.c:6:10: macro M: it stands for itself; give it a constant expression",
+        "f.c:6:10: macro M: it expands to itself; give it a constant expression",
     ),
     (
         "two macros of one another",
@@ -27,7 +27,7 @@ void f(uint8_t a[4]) {
 void f(uint8_t a[4]) {
   a[0] = M;
 }",
-        "f.c:7:10: macro M: it stands for itself; give it a constant expression",
+        "f.c:7:10: macro M: it expands to itself; give it a constant expression",
     ),
     (
         "macros that grow",
@@ -62,12 +62,12 @@ void f(uint8_t a[4]) {
         "f.c:6:10: macro M: it has no value; give it a constant expression",
     ),
     (
-        "a macro that is no expression",
+        "a macro that is not an expression",
         r"#define M 1; a[1] = 2
 void f(uint8_t a[4]) {
   a[0] = M;
 }",
-        "f.c:6:10: macro M: `1; a[1] = 2` is no expression; give it a constant expression",
+        "f.c:6:10: macro M: `1; a[1] = 2` is not an expression; give it a constant expression",
     ),
     (
         "a macro with two values",
@@ -116,7 +116,7 @@ void f(uint8_t a[4]) {
 void f(uint8_t a[4]) {
   a[0] = 1;
 }",
-        "f.c:4:1: #error choose N; define what the source asks for",
+        "f.c:4:1: #error choose N; define the macros that the source requires",
     ),
 ];
 
@@ -171,7 +171,7 @@ end:
         r"void f(uint8_t a[4]) {
   a[0] = 'x';
 }",
-        "f.c:5:10: a text: `'x'`; use numbers",
+        "f.c:5:10: a string or character: `'x'`; use numbers",
     ),
     (
         "a statement without effect",
@@ -265,6 +265,6 @@ pub(super) const BOUNDS: &[Case] = &[
     a[i] = 1;
   }
 }",
-        "f.c:6:1: pragma pipeline: ii=4097; use a number from 1 to 4096",
+        "f.c:6:1: pragma pipeline: ii=4097; use 1 to 4096",
     ),
 ];

@@ -5,25 +5,25 @@ use super::Case;
 /// Loops.
 pub(super) const LOOPS: &[Case] = &[
     (
-        "a bound that is no constant",
+        "a bound that is not a constant",
         r"void f(uint8_t a[4], uint8_t n) {
   for (unsigned i = 0; i < n; i++) a[0] = 1;
 }",
-        "f.c:5:28: the bound of a loop is no constant; use constants for its first value, bound and step",
+        "f.c:5:28: the bound of a loop is not a constant; use constants for its first value, bound and step",
     ),
     (
-        "a first value that is no constant",
+        "a first value that is not a constant",
         r"void f(uint8_t a[4], uint8_t n) {
   for (unsigned i = n; i < 9; i++) a[0] = 1;
 }",
-        "f.c:5:21: the first value of a loop is no constant; use constants for its first value, bound and step",
+        "f.c:5:21: the first value of a loop is not a constant; use constants for its first value, bound and step",
     ),
     (
-        "a step that is no constant",
+        "a step that is not a constant",
         r"void f(uint8_t a[4], uint8_t n) {
   for (unsigned i = 0; i < 9; i += n) a[0] = 1;
 }",
-        "f.c:5:36: the step of a loop is no constant; use constants for its first value, bound and step",
+        "f.c:5:36: the step of a loop is not a constant; use constants for its first value, bound and step",
     ),
     (
         "too many iterations of a loop",
@@ -97,7 +97,7 @@ pub(super) const LOOPS: &[Case] = &[
   for (unsigned i8 = 0; i8 < 1; i8++)
     a[0] = 1;
 }",
-        "f.c:13:3: more than 8 loops inside of one another; unroll some, or use one loop for two",
+        "f.c:13:3: more than 8 loops inside of one another; unroll some, or merge two loops into one",
     ),
     (
         "a while loop",
@@ -159,7 +159,7 @@ pub(super) const LOOPS: &[Case] = &[
     a[i] = 2;
   }
 }",
-        "f.c:7:5: a statement after an inner loop; put it into a loop of its own, or into the inner loop under an `if`",
+        "f.c:7:5: a statement after an inner loop; put it into its own loop, or into the inner loop under an `if`",
     ),
     (
         "a statement before an inner loop",
@@ -169,7 +169,7 @@ pub(super) const LOOPS: &[Case] = &[
     for (unsigned k = 0; k < 2; k++) a[k] = 1;
   }
 }",
-        "f.c:6:5: a statement before an inner loop; put it into a loop of its own, or into the inner loop under an `if`",
+        "f.c:6:5: a statement before an inner loop; put it into its own loop, or into the inner loop under an `if`",
     ),
     (
         "a value read before an inner loop that changes it",
@@ -179,7 +179,7 @@ pub(super) const LOOPS: &[Case] = &[
     for (unsigned k = 0; k < 2; k++) a[k] = x / 2;
   }
 }",
-        "f.c:6:17: `a` is read before an inner loop that changes it; read it in the inner loop, or copy it in a loop before",
+        "f.c:6:17: `a` is read before an inner loop that changes it; read it in the inner loop, or copy it in an earlier loop",
     ),
     (
         "a variable before an inner loop that assigns to it",
@@ -203,7 +203,7 @@ pub(super) const BANKS: &[Case] = &[
     b[i] = a[i] ^ a[i + 4];
   }
 }",
-        "f.c:7:19: this access of `a` and the one at f.c:7:12 are in the same bank in iteration 0 of `i`; no interval up to 1 for `i`; the ports allow 2 at the least; ask for a longer interval, use more banks, or another order of iterations",
+        "f.c:7:19: this access of `a` and the one at f.c:7:12 are in the same bank in iteration 0 of `i`; no interval up to 1 for `i`; the ports require at least 2; ask for a longer interval, use more banks, or another order of iterations",
     ),
     (
         "a refuted dependence",
@@ -224,7 +224,7 @@ pub(super) const BANKS: &[Case] = &[
     a[i] = (uint64_t)a[i - 1] * a[i - 1] % 12289;
   }
 }",
-        "f.c:5:3: no interval up to 1 for `i`; the ports allow 1 at the least; ask for a longer interval, use more banks, or another order of iterations",
+        "f.c:5:3: no interval up to 1 for `i`; the ports require at least 1; ask for a longer interval, use more banks, or another order of iterations",
     ),
 ];
 
@@ -278,14 +278,14 @@ void f(uint8_t a[8]) {
         r"void f(uint8_t a[4], uint8_t x, uint8_t y) {
   a[0] = x - y;
 }",
-        "f.c:5:3: a value that may be -255, below zero; subtract from a number that is never less, or under a condition that says so",
+        "f.c:5:3: a value that may be -255, below zero; subtract from a number that is never less, or add a condition that ensures it",
     ),
     (
         "a result below zero",
         r"void f(uint32_t a[4], uint32_t x, uint32_t y) {
   a[0] = x - y;
 }",
-        "f.c:5:10: a result that may be -4294967295, below zero; subtract from a number that is never less, or under a condition that says so",
+        "f.c:5:10: a result that may be -4294967295, below zero; subtract from a number that is never less, or add a condition that ensures it",
     ),
     (
         "a number below zero",
@@ -306,14 +306,14 @@ void f(uint8_t a[8]) {
         r"void f(uint64_t a[4], uint32_t x) {
   a[0] = x * x;
 }",
-        "f.c:5:10: a result that may be 18446744065119617025, beyond uint32_t; convert an operand to a wider type before, or assert its range",
+        "f.c:5:10: a result that may be 18446744065119617025, beyond uint32_t; first convert an operand to a wider type, or assert its range",
     ),
     (
         "a comparison with a number below zero",
         r"void f(uint8_t a[4], uint8_t x) {
   a[0] = ~x < 5u;
 }",
-        "f.c:5:10: a value that may be -256, below zero; subtract from a number that is never less, or under a condition that says so",
+        "f.c:5:10: a value that may be -256, below zero; subtract from a number that is never less, or add a condition that ensures it",
     ),
     (
         "a number for a bool",
@@ -349,7 +349,7 @@ void f(uint8_t a[8]) {
         r"void f(uint8_t a[4]) {
   for (unsigned i = 0; i < 4; i++) { uint8_t x; a[i] = x; }
 }",
-        "f.c:5:56: `x` has no value yet; assign to it before",
+        "f.c:5:56: `x` has no value yet; assign to it first",
     ),
     (
         "an assertion that never holds",
@@ -357,7 +357,7 @@ void f(uint8_t a[8]) {
   assert(1 > 2);
   a[0] = 1;
 }",
-        "f.c:5:3: an assertion that never holds; mend it",
+        "f.c:5:3: an assertion that never holds; correct it",
     ),
     (
         "a constant that is assigned to",

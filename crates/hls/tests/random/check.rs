@@ -1,4 +1,4 @@
-//! Each program through all passes, against the C compiler.
+//! Checks of each program: all passes against the C compiler.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -14,16 +14,16 @@ use super::reference::{Outcome, SAMPLES, inputs, outcomes};
 /// Programs in one C file.
 const BATCH: usize = 125;
 
-/// What became of some programs.
+/// The outcome of some programs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summary {
-    /// All of them.
+    /// The number of programs.
     pub(crate) programs: usize,
-    /// Those that were lowered.
+    /// The number of lowered programs.
     pub(crate) lowered: usize,
-    /// Those that were scheduled.
+    /// The number of scheduled programs.
     pub(crate) scheduled: usize,
-    /// Kernels, and iterations of them, that were scheduled.
+    /// The number of scheduled kernels, and of their iterations.
     pub(crate) kernels: usize,
     /// Kernels of more than one cycle from iteration to iteration, in a pipeline.
     pub(crate) longer_intervals: usize,
@@ -31,9 +31,9 @@ pub(crate) struct Summary {
     pub(crate) cycles: u64,
     /// Results that were compared with those of the C compiler.
     pub(crate) compared: usize,
-    /// Why programs were refused, without their numbers.
+    /// The reasons of refusals, without numbers.
     pub(crate) refused: BTreeMap<String, usize>,
-    /// What differs.
+    /// The differences.
     pub(crate) failures: Vec<String>,
 }
 
@@ -118,7 +118,7 @@ impl One<'_> {
                 return Ok(());
             }
         };
-        // What is lowered has no value beyond its type, with any input.
+        // A lowered program has no value outside of its type, for any input.
         interpreted?;
         summary.lowered += 1;
         self.evaluate(&lowered, "lowered", summary)?;
@@ -187,7 +187,7 @@ impl One<'_> {
         state
     }
 
-    /// What the memories have in the end; none if an element that counts was never written.
+    /// The final contents of the memories; `None` if a compared element was never written.
     fn outcome(&self, program: &ir::Program, state: &State) -> Option<Outcome> {
         let mut outcome = Outcome::default();
         for (memory, elements) in program.memories.iter().zip(&state.memories) {

@@ -25,13 +25,13 @@ impl Expression {
         Self { text, of, range, binding: PRIMARY }
     }
 
-    /// Whether it may stand in a program three times. Under a condition the compiler reads an element each time anew, and
-    /// then knows nothing of one from a comparison of another.
+    /// Whether it may stand in a program three times. Under a condition, the compiler reads an element again at each use.
+    /// A comparison of one read then says nothing about another read.
     fn is_repeatable(&self) -> bool {
         self.text.len() < 40 && !self.text.contains('[') && !self.text.contains("h")
     }
 
-    /// In parentheses if an operator of that binding would tear it apart.
+    /// In parentheses if an operator with this binding would split it.
     fn inside(&self, binding: u32) -> String {
         if self.binding < binding { format!("({})", self.text) } else { self.text.clone() }
     }
@@ -55,7 +55,7 @@ fn ones(value: i128) -> i128 {
 }
 
 impl Generator {
-    /// A literal of that value.
+    /// A literal with this value.
     pub(super) fn number(&mut self, value: u64) -> Expression {
         let (text, of) = match value {
             0..=0x7fff_ffff if self.random.chance(70) => (value.to_string(), Type::INT),
@@ -265,7 +265,7 @@ impl Generator {
         let missing = (b.range.1 - a.range.0).max(0);
         let extra = self.number(u64::try_from(missing).unwrap_or_default());
         let a = if missing > 0 { self.sum(a, extra) } else { a };
-        // A mask that the sum needed may have taken its least value away.
+        // A mask on the sum may have lowered its least value.
         if a.range.0 < b.range.1 {
             return a;
         }
@@ -273,7 +273,7 @@ impl Generator {
         self.operation("-", SUM, &a, &b, range)
     }
 
-    /// a less a constant where it is not below it.
+    /// a less a constant, where a is not below the constant.
     fn reduced(&mut self, a: Expression) -> Expression {
         let bound = a.range.1.min(i128::MAX >> 65) / 2 + 1;
         if !a.is_repeatable() || bound < 2 {
@@ -344,7 +344,7 @@ impl Generator {
         }
         let mask = ones((self.random.draw() >> self.random.between(34, 60)) as i128 + 1);
         let mask = self.number(u64::try_from(mask).unwrap_or(1));
-        // Only the mask makes a value of it that is not below zero.
+        // Only the mask makes the value not negative.
         let not = Expression { text, of, range: (0, i128::MAX), binding: UNARY };
         let most = mask.range.1;
         self.operation("&", 5, &not, &mask, (0, most))
@@ -395,7 +395,7 @@ impl Generator {
         let mask = ones(most + 1) >> 1;
         let limit = |value: i128| u64::try_from(value).unwrap_or(u64::MAX);
         match self.random.below(3) {
-            0 if most + 1 <= u64::MAX.into() => {
+            0 if most < u64::MAX.into() => {
                 let d = self.number(limit(most + 1));
                 self.quotient(a, d, '%')
             }

@@ -1,4 +1,4 @@
-//! Random programs: functions, parameters, tables, and what stands outside of loops.
+//! Random programs: functions, parameters, tables, and statements outside of loops.
 
 use ciphermill_hls::ast::Type;
 
@@ -38,7 +38,7 @@ pub(super) enum Kind {
     Fixed,
     /// It lives in one iteration.
     Local,
-    /// It outlives iterations; its range is the one of its type.
+    /// It outlives iterations; it has the range of its type.
     Register,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Helper {
     pub(super) parameters: Vec<u32>,
     pub(super) bits: u32,
     pub(super) range: (i128, i128),
-    /// Statements and calls that a call stands for.
+    /// The number of statements and calls in a call.
     pub(super) weight: usize,
 }
 
@@ -94,7 +94,7 @@ struct Shape {
     most: u64,
 }
 
-/// A program at work.
+/// A program under construction.
 pub(crate) struct Generator {
     pub(super) random: Random,
     number: u64,
@@ -107,7 +107,7 @@ pub(crate) struct Generator {
     stages: Vec<Stage>,
     shapes: Vec<Shape>,
     names: usize,
-    /// Statements after unrolling, and how many the function may have.
+    /// The number of statements after unrolling, and the greatest number for the function.
     pub(super) spent: usize,
     pub(super) budget: usize,
     /// How often the present statement is unrolled.
@@ -116,14 +116,14 @@ pub(crate) struct Generator {
     pub(super) conditions: usize,
     /// The first variable of the innermost block.
     pub(super) scope: usize,
-    /// Whether the nest at work is a pipeline.
+    /// Whether the present nest is a pipeline.
     pub(super) pipelined: bool,
     /// Expressions inside of indices.
     pub(super) depth: usize,
 }
 
 impl Program {
-    /// The program of that number.
+    /// The program with this number.
     pub(crate) fn random(number: u64) -> Self {
         let generator = Generator {
             random: Random::new(number ^ 0x5eed_c1fe_0000_0000),
@@ -454,7 +454,7 @@ impl Generator {
             "static void {fill}({of} w[{length}], unsigned c) {{\n  w[0] = 1;\n  \
              for (unsigned i = 1; i < {length}; i++) w[i] = ((uint32_t)w[i - 1] * c + i) % {modulus};\n}}\n"
         );
-        // A function must stand before the one at work.
+        // A function must stand before the present one.
         let at = self.text.rfind("\nvoid f").or_else(|| self.text.rfind("\nuint")).map_or(0, |at| at + 1);
         self.text.insert_str(at, &text);
         self.line(&format!("static {of} {name}[{length}];"));

@@ -31,7 +31,7 @@ impl Random {
         (self.draw() % count as u64) as usize
     }
 
-    /// A number of that range, both ends included.
+    /// A number from a range, both ends included.
     pub(crate) fn between(&mut self, least: usize, most: usize) -> usize {
         least + self.below(most - least + 1)
     }

@@ -11,7 +11,7 @@ use super::{Parameter, Program, Random};
 /// Inputs of each program.
 pub(super) const SAMPLES: usize = 3;
 
-/// What a program leaves: the elements of each array parameter, and its result.
+/// The final state of a program: the elements of each array parameter, and its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) arrays: Vec<Vec<i128>>,
@@ -35,7 +35,7 @@ static uint64_t given(unsigned sample, uint64_t most) {
 }
 ";
 
-/// The value that [`HARNESS`] gives.
+/// The value that [`HARNESS`] computes.
 fn given(random: &mut Random, sample: usize, most: u64) -> u64 {
     let (x, which) = (random.draw(), random.draw() % 3);
     let x = most.checked_add(1).map_or(x, |count| x % count);
@@ -61,7 +61,7 @@ pub(super) fn inputs(program: &Program, sample: usize) -> Vec<Vec<u64>> {
     program.parameters.iter().map(of).collect()
 }
 
-/// A function of the harness that runs one program and prints what it leaves.
+/// A function of the harness that runs one program and prints its final state.
 fn run_function(program: &Program) -> String {
     let (number, function) = (program.number, &program.function);
     let mut text = format!(
@@ -92,7 +92,7 @@ fn run_function(program: &Program) -> String {
     format!("{text}{call}{prints}{last}  printf(\"\\n\");\n}}\n")
 }
 
-/// What the programs leave by the C compiler, by number and sample.
+/// The final states of the programs from the C compiler, by number and sample.
 ///
 /// # Panics
 /// If there is no C compiler, a program does not compile, or its behaviour is undefined.
@@ -127,7 +127,7 @@ pub(super) fn outcomes(folder: &Path, programs: &[Program]) -> HashMap<(u64, usi
 fn build(source: &Path, binary: &PathBuf) {
     let output = Command::new("cc")
         .args(["-std=c11", "-O1", "-w", "-fsanitize=undefined", "-fno-sanitize-recover=undefined"])
-        // What the programs have no pointers for; indices are checked by `bounds`. It takes more than half of the time.
+        // The programs have no pointers, and `bounds` checks indices. This check would take more than half of the time.
         .args(["-fno-sanitize=null,alignment,object-size,pointer-overflow", "-o"])
         .args([binary, &source.to_path_buf()])
         .output()

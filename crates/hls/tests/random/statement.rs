@@ -46,7 +46,7 @@ impl Generator {
         }
     }
 
-    /// Statements with variables of their own.
+    /// Statements in their own block.
     fn block(&mut self, depth: usize) {
         self.indent += 1;
         let (variables, arrays) = (self.variables.len(), self.arrays.len());
@@ -69,7 +69,7 @@ impl Generator {
         let fixed = self.random.chance(15);
         let hidden = self.variables.iter().find(|one| one.kind == Kind::Local && !value.text.contains(&one.name));
         let hidden = hidden.map(|one| one.name.clone());
-        // In a block of its own a name may hide another one.
+        // In an inner block, a name may hide another one.
         let hides = self.conditions > 0 && self.random.chance(10);
         let name = match hidden {
             Some(name) if hides && !self.declared_here(&name) => name,
@@ -85,7 +85,7 @@ impl Generator {
         self.local(name, bits, value.range, kind);
     }
 
-    /// A variable of an outer loop: it reads nothing that the inner loop changes, which does not assign to it either.
+    /// A variable of an outer loop. It reads nothing that the inner loop changes, and the inner loop does not assign to it.
     fn declare_early(&mut self) {
         let (variables, arrays) = (self.variables.clone(), self.arrays.clone());
         self.variables.retain(|one| one.kind == Kind::Fixed);
@@ -96,7 +96,7 @@ impl Generator {
         self.variables.extend(declared.map(|one| Variable { kind: Kind::Fixed, ..one }));
     }
 
-    /// Whether a name may belong to the innermost block, in which C has it once.
+    /// Whether a name may belong to the innermost block, where C allows it only once.
     fn declared_here(&self, name: &str) -> bool {
         self.variables[self.scope..].iter().any(|one| one.name == name)
     }
@@ -239,7 +239,7 @@ impl Generator {
         self.line(&format!("{text} {op} {};", value.text));
     }
 
-    /// An assertion that holds, and what the compiler may conclude of it.
+    /// An assertion that holds, and the range that the compiler may conclude from it.
     fn assertion(&mut self) {
         if let Some(target) = self.target()
             && self.random.chance(50)
@@ -248,7 +248,7 @@ impl Generator {
             let bound = self.number(u64::try_from(one.range.1).unwrap_or(u64::MAX));
             return self.line(&format!("assert({} <= {});", one.name, bound.text));
         }
-        // Of a variable with the value of an element, the assertion narrows the variable.
+        // If a variable has the value of an element, the assertion narrows the variable.
         let arrays: Vec<usize> = (0..self.arrays.len()).filter(|&array| !self.arrays[array].temporary).collect();
         if arrays.is_empty() {
             return;
@@ -292,7 +292,7 @@ impl Generator {
     /// A loop inside of an iteration.
     fn unrolled(&mut self, depth: usize) {
         let (name, trips) = (self.name("j"), self.random.between(1, 4));
-        // What is assigned in the body may have any value of its type at the body's begin.
+        // A variable that the body assigns to may have any value of its type at the beginning of the body.
         self.widen();
         self.line(&format!("for (unsigned {name} = 0; {name} < {trips}; {name}++) {{"));
         // Without a pipeline a loop inside of a loop belongs to the nest.
