@@ -4,11 +4,11 @@
 module hls_bit_reverse_table (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [2:0]  a_bank_i,  // a: the bank of the place.
   input  logic [4:0]  a_row_i,  // a: the row of the place.
   input  logic [15:0] a_data_i,  // a: the element to write.
@@ -314,7 +314,7 @@ module hls_bit_reverse_table (
   endfunction
 
   logic [7:0] [15:0] waiting_q;
-  // TABLE, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel TABLE: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [4:0] k0_l0_table_q;
@@ -1860,7 +1860,7 @@ module hls_bit_reverse_table (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]][0];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [7:0] [1:0] a_en_d;
   logic [7:0] [1:0] a_write_d;
   logic [7:0] [1:0] [4:0] a_addr_d;

@@ -7,17 +7,17 @@
 module hls_dilithium (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [22:0] a_data_i,  // a: the element to write.
   output logic [22:0] a_data_o,  // a: the element of a read, two cycles later.
-  input  logic        b_en_i,  // b: the host reads or writes a place; counts while idle_o is high.
-  input  logic        b_write_i,  // b: it writes.
+  input  logic        b_en_i,  // b: the host reads or writes a place while idle_o is high.
+  input  logic        b_write_i,  // b: the host writes.
   input  logic [1:0]  b_bank_i,  // b: the bank of the place.
   input  logic [5:0]  b_row_i,  // b: the row of the place.
   input  logic [22:0] b_data_i,  // b: the element to write.
@@ -586,7 +586,7 @@ module hls_dilithium (
     endcase
   endfunction
 
-  // FORWARD, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel FORWARD: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [2:0] k0_l0_forward_layers_q;
@@ -602,7 +602,8 @@ module hls_dilithium (
       k0_l1_forward_q <= 7'd0;
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_forward_layers_q == 3'd7 && k0_l1_forward_q == 7'd126;
-      if (k0_l1_forward_q == 7'd126) k0_l0_forward_layers_q <= k0_l0_forward_layers_q == 3'd7 ? 3'd0 : k0_l0_forward_layers_q + 3'd1;
+      if (k0_l1_forward_q == 7'd126) k0_l0_forward_layers_q <= k0_l0_forward_layers_q == 3'd7 ? 3'd0 :
+          k0_l0_forward_layers_q + 3'd1;
       k0_l1_forward_q <= k0_l1_forward_q == 7'd126 ? 7'd0 : k0_l1_forward_q + 7'd2;
     end
   end
@@ -661,16 +662,20 @@ module hls_dilithium (
   logic [7:0] k0_n144_c1;
   logic [7:0] k0_n145_c1;
   logic [7:0] k0_o_n148_c2;
-  logic [1:0] k0_found_n177_c3, k0_found_n177_c4, k0_found_n177_c5, k0_found_n177_c6, k0_found_n177_c7, k0_found_n177_c8;
-  logic [1:0] k0_found_n177_c9, k0_found_n177_c10, k0_found_n177_c11, k0_found_n177_c12, k0_found_n177_c13, k0_found_n177_c14;
+  logic [1:0] k0_found_n177_c3, k0_found_n177_c4, k0_found_n177_c5, k0_found_n177_c6, k0_found_n177_c7,
+      k0_found_n177_c8;
+  logic [1:0] k0_found_n177_c9, k0_found_n177_c10, k0_found_n177_c11, k0_found_n177_c12, k0_found_n177_c13,
+      k0_found_n177_c14;
   logic [1:0] k0_found_n177_c15, k0_found_n177_c16, k0_found_n177_c17;
   logic [5:0] k0_n178_c2, k0_n178_c3, k0_n178_c4, k0_n178_c5, k0_n178_c6, k0_n178_c7;
   logic [5:0] k0_n178_c8, k0_n178_c9, k0_n178_c10, k0_n178_c11, k0_n178_c12, k0_n178_c13;
   logic [5:0] k0_n178_c14, k0_n178_c15, k0_n178_c16, k0_n178_c17;
   logic [22:0] k0_u_n179_c6, k0_u_n179_c7, k0_u_n179_c8, k0_u_n179_c9, k0_u_n179_c10, k0_u_n179_c11;
   logic [22:0] k0_u_n179_c12, k0_u_n179_c13, k0_u_n179_c14, k0_u_n179_c15;
-  logic [1:0] k0_found_n208_c3, k0_found_n208_c4, k0_found_n208_c5, k0_found_n208_c6, k0_found_n208_c7, k0_found_n208_c8;
-  logic [1:0] k0_found_n208_c9, k0_found_n208_c10, k0_found_n208_c11, k0_found_n208_c12, k0_found_n208_c13, k0_found_n208_c14;
+  logic [1:0] k0_found_n208_c3, k0_found_n208_c4, k0_found_n208_c5, k0_found_n208_c6, k0_found_n208_c7,
+      k0_found_n208_c8;
+  logic [1:0] k0_found_n208_c9, k0_found_n208_c10, k0_found_n208_c11, k0_found_n208_c12, k0_found_n208_c13,
+      k0_found_n208_c14;
   logic [1:0] k0_found_n208_c15, k0_found_n208_c16, k0_found_n208_c17;
   logic [5:0] k0_n209_c2, k0_n209_c3, k0_n209_c4, k0_n209_c5, k0_n209_c6, k0_n209_c7;
   logic [5:0] k0_n209_c8, k0_n209_c9, k0_n209_c10, k0_n209_c11, k0_n209_c12, k0_n209_c13;
@@ -1373,7 +1378,7 @@ module hls_dilithium (
   logic [5:0] k0_x9_row;
   assign k0_x9_row = k0_n209_c17;
 
-  // FORWARD, an iteration of which is in its cycle i where k1_valid[i] is high.
+  // Kernel FORWARD: while k1_valid[i] is high, an iteration is in its cycle i.
   logic k1_issue, k1_all_q;
   assign k1_issue = active_q[1] && !k1_all_q;
   logic [2:0] k1_l0_forward_layers_q;
@@ -1389,7 +1394,8 @@ module hls_dilithium (
       k1_l1_forward_q <= 7'd0;
     end else if (k1_issue) begin
       k1_all_q <= k1_l0_forward_layers_q == 3'd7 && k1_l1_forward_q == 7'd126;
-      if (k1_l1_forward_q == 7'd126) k1_l0_forward_layers_q <= k1_l0_forward_layers_q == 3'd7 ? 3'd0 : k1_l0_forward_layers_q + 3'd1;
+      if (k1_l1_forward_q == 7'd126) k1_l0_forward_layers_q <= k1_l0_forward_layers_q == 3'd7 ? 3'd0 :
+          k1_l0_forward_layers_q + 3'd1;
       k1_l1_forward_q <= k1_l1_forward_q == 7'd126 ? 7'd0 : k1_l1_forward_q + 7'd2;
     end
   end
@@ -1448,16 +1454,20 @@ module hls_dilithium (
   logic [7:0] k1_n144_c1;
   logic [7:0] k1_n145_c1;
   logic [7:0] k1_o_n148_c2;
-  logic [1:0] k1_found_n177_c3, k1_found_n177_c4, k1_found_n177_c5, k1_found_n177_c6, k1_found_n177_c7, k1_found_n177_c8;
-  logic [1:0] k1_found_n177_c9, k1_found_n177_c10, k1_found_n177_c11, k1_found_n177_c12, k1_found_n177_c13, k1_found_n177_c14;
+  logic [1:0] k1_found_n177_c3, k1_found_n177_c4, k1_found_n177_c5, k1_found_n177_c6, k1_found_n177_c7,
+      k1_found_n177_c8;
+  logic [1:0] k1_found_n177_c9, k1_found_n177_c10, k1_found_n177_c11, k1_found_n177_c12, k1_found_n177_c13,
+      k1_found_n177_c14;
   logic [1:0] k1_found_n177_c15, k1_found_n177_c16, k1_found_n177_c17;
   logic [5:0] k1_n178_c2, k1_n178_c3, k1_n178_c4, k1_n178_c5, k1_n178_c6, k1_n178_c7;
   logic [5:0] k1_n178_c8, k1_n178_c9, k1_n178_c10, k1_n178_c11, k1_n178_c12, k1_n178_c13;
   logic [5:0] k1_n178_c14, k1_n178_c15, k1_n178_c16, k1_n178_c17;
   logic [22:0] k1_u_n179_c6, k1_u_n179_c7, k1_u_n179_c8, k1_u_n179_c9, k1_u_n179_c10, k1_u_n179_c11;
   logic [22:0] k1_u_n179_c12, k1_u_n179_c13, k1_u_n179_c14, k1_u_n179_c15;
-  logic [1:0] k1_found_n208_c3, k1_found_n208_c4, k1_found_n208_c5, k1_found_n208_c6, k1_found_n208_c7, k1_found_n208_c8;
-  logic [1:0] k1_found_n208_c9, k1_found_n208_c10, k1_found_n208_c11, k1_found_n208_c12, k1_found_n208_c13, k1_found_n208_c14;
+  logic [1:0] k1_found_n208_c3, k1_found_n208_c4, k1_found_n208_c5, k1_found_n208_c6, k1_found_n208_c7,
+      k1_found_n208_c8;
+  logic [1:0] k1_found_n208_c9, k1_found_n208_c10, k1_found_n208_c11, k1_found_n208_c12, k1_found_n208_c13,
+      k1_found_n208_c14;
   logic [1:0] k1_found_n208_c15, k1_found_n208_c16, k1_found_n208_c17;
   logic [5:0] k1_n209_c2, k1_n209_c3, k1_n209_c4, k1_n209_c5, k1_n209_c6, k1_n209_c7;
   logic [5:0] k1_n209_c8, k1_n209_c9, k1_n209_c10, k1_n209_c11, k1_n209_c12, k1_n209_c13;
@@ -2160,7 +2170,7 @@ module hls_dilithium (
   logic [5:0] k1_x9_row;
   assign k1_x9_row = k1_n209_c17;
 
-  // POINTS, an iteration of which is in its cycle i where k2_valid[i] is high.
+  // Kernel POINTS: while k2_valid[i] is high, an iteration is in its cycle i.
   logic k2_issue, k2_all_q;
   assign k2_issue = active_q[2] && !k2_all_q;
   logic [5:0] k2_l0_points_q;
@@ -2184,7 +2194,8 @@ module hls_dilithium (
   end
   assign ends[2] = active_q[2] && k2_all_q && k2_valid[10:0] == '0;
 
-  logic [5:0] k2_l0_points_q_c1, k2_l0_points_q_c2, k2_l0_points_q_c3, k2_l0_points_q_c4, k2_l0_points_q_c5, k2_l0_points_q_c6;
+  logic [5:0] k2_l0_points_q_c1, k2_l0_points_q_c2, k2_l0_points_q_c3, k2_l0_points_q_c4, k2_l0_points_q_c5,
+      k2_l0_points_q_c6;
   logic [5:0] k2_l0_points_q_c7, k2_l0_points_q_c8, k2_l0_points_q_c9, k2_l0_points_q_c10, k2_l0_points_q_c11;
   logic [22:0] k2_n6_c3;
   logic [22:0] k2_n8_c3;
@@ -2596,7 +2607,7 @@ module hls_dilithium (
   logic [5:0] k2_x11_row;
   assign k2_x11_row = k2_l0_points_q_c11;
 
-  // INVERSE, an iteration of which is in its cycle i where k3_valid[i] is high.
+  // Kernel INVERSE: while k3_valid[i] is high, an iteration is in its cycle i.
   logic k3_issue, k3_all_q;
   assign k3_issue = active_q[3] && !k3_all_q;
   logic [2:0] k3_l0_inverse_layers_q;
@@ -2612,7 +2623,8 @@ module hls_dilithium (
       k3_l1_inverse_q <= 7'd0;
     end else if (k3_issue) begin
       k3_all_q <= k3_l0_inverse_layers_q == 3'd7 && k3_l1_inverse_q == 7'd126;
-      if (k3_l1_inverse_q == 7'd126) k3_l0_inverse_layers_q <= k3_l0_inverse_layers_q == 3'd7 ? 3'd0 : k3_l0_inverse_layers_q + 3'd1;
+      if (k3_l1_inverse_q == 7'd126) k3_l0_inverse_layers_q <= k3_l0_inverse_layers_q == 3'd7 ? 3'd0 :
+          k3_l0_inverse_layers_q + 3'd1;
       k3_l1_inverse_q <= k3_l1_inverse_q == 7'd126 ? 7'd0 : k3_l1_inverse_q + 7'd2;
     end
   end
@@ -2648,7 +2660,8 @@ module hls_dilithium (
   logic [22:0] k3_n96_c6;
   logic [21:0] k3_n98_c7;
   logic [21:0] k3_n103_c7;
-  logic [22:0] k3_even_0_n104_c8, k3_even_0_n104_c9, k3_even_0_n104_c10, k3_even_0_n104_c11, k3_even_0_n104_c12, k3_even_0_n104_c13;
+  logic [22:0] k3_even_0_n104_c8, k3_even_0_n104_c9, k3_even_0_n104_c10, k3_even_0_n104_c11, k3_even_0_n104_c12,
+      k3_even_0_n104_c13;
   logic [22:0] k3_even_0_n104_c14, k3_even_0_n104_c15;
   logic [23:0] k3_n106_c6;
   logic [7:0] k3_n107_c1, k3_n107_c2;
@@ -2668,14 +2681,18 @@ module hls_dilithium (
   logic [7:0] k3_e_n152_c2;
   logic [7:0] k3_n153_c1;
   logic [7:0] k3_o_n157_c2;
-  logic [1:0] k3_found_n186_c3, k3_found_n186_c4, k3_found_n186_c5, k3_found_n186_c6, k3_found_n186_c7, k3_found_n186_c8;
-  logic [1:0] k3_found_n186_c9, k3_found_n186_c10, k3_found_n186_c11, k3_found_n186_c12, k3_found_n186_c13, k3_found_n186_c14;
+  logic [1:0] k3_found_n186_c3, k3_found_n186_c4, k3_found_n186_c5, k3_found_n186_c6, k3_found_n186_c7,
+      k3_found_n186_c8;
+  logic [1:0] k3_found_n186_c9, k3_found_n186_c10, k3_found_n186_c11, k3_found_n186_c12, k3_found_n186_c13,
+      k3_found_n186_c14;
   logic [1:0] k3_found_n186_c15;
   logic [5:0] k3_n187_c2, k3_n187_c3, k3_n187_c4, k3_n187_c5, k3_n187_c6, k3_n187_c7;
   logic [5:0] k3_n187_c8, k3_n187_c9, k3_n187_c10, k3_n187_c11, k3_n187_c12, k3_n187_c13;
   logic [5:0] k3_n187_c14, k3_n187_c15;
-  logic [1:0] k3_found_n217_c3, k3_found_n217_c4, k3_found_n217_c5, k3_found_n217_c6, k3_found_n217_c7, k3_found_n217_c8;
-  logic [1:0] k3_found_n217_c9, k3_found_n217_c10, k3_found_n217_c11, k3_found_n217_c12, k3_found_n217_c13, k3_found_n217_c14;
+  logic [1:0] k3_found_n217_c3, k3_found_n217_c4, k3_found_n217_c5, k3_found_n217_c6, k3_found_n217_c7,
+      k3_found_n217_c8;
+  logic [1:0] k3_found_n217_c9, k3_found_n217_c10, k3_found_n217_c11, k3_found_n217_c12, k3_found_n217_c13,
+      k3_found_n217_c14;
   logic [1:0] k3_found_n217_c15;
   logic [5:0] k3_n218_c2, k3_n218_c3, k3_n218_c4, k3_n218_c5, k3_n218_c6, k3_n218_c7;
   logic [5:0] k3_n218_c8, k3_n218_c9, k3_n218_c10, k3_n218_c11, k3_n218_c12, k3_n218_c13;
@@ -2685,7 +2702,8 @@ module hls_dilithium (
   logic [22:0] k3_n223_c6;
   logic [21:0] k3_n225_c7;
   logic [21:0] k3_n228_c7;
-  logic [22:0] k3_even_1_n229_c8, k3_even_1_n229_c9, k3_even_1_n229_c10, k3_even_1_n229_c11, k3_even_1_n229_c12, k3_even_1_n229_c13;
+  logic [22:0] k3_even_1_n229_c8, k3_even_1_n229_c9, k3_even_1_n229_c10, k3_even_1_n229_c11, k3_even_1_n229_c12,
+      k3_even_1_n229_c13;
   logic [22:0] k3_even_1_n229_c14, k3_even_1_n229_c15;
   logic [23:0] k3_n231_c6;
   logic [7:0] k3_n233_c3;
@@ -3394,7 +3412,7 @@ module hls_dilithium (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
   logic [3:0] [5:0] a_read_addr_d;
   logic [3:0] a_write_en_d;
@@ -3560,7 +3578,7 @@ module hls_dilithium (
   always_ff @(posedge clk_i) b_host_q <= {b_host_q[0], b_bank_i};
   assign b_data_o = b_read_data[b_host_q[1]];
 
-  // The ports of b. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of b. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] b_read_en_d;
   logic [3:0] [5:0] b_read_addr_d;
   logic [3:0] b_write_en_d;

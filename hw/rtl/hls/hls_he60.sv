@@ -4,11 +4,11 @@
 module hls_he60 (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [9:0]  a_row_i,  // a: the row of the place.
   input  logic [59:0] a_data_i,  // a: the element to write.
@@ -4142,7 +4142,7 @@ module hls_he60 (
     endcase
   endfunction
 
-  // FORWARD, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel FORWARD: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [3:0] k0_l0_forward_layers_q;
@@ -4158,7 +4158,8 @@ module hls_he60 (
       k0_l1_forward_q <= 11'd0;
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_forward_layers_q == 4'd11 && k0_l1_forward_q == 11'd2046;
-      if (k0_l1_forward_q == 11'd2046) k0_l0_forward_layers_q <= k0_l0_forward_layers_q == 4'd11 ? 4'd0 : k0_l0_forward_layers_q + 4'd1;
+      if (k0_l1_forward_q == 11'd2046) k0_l0_forward_layers_q <= k0_l0_forward_layers_q == 4'd11 ? 4'd0 :
+          k0_l0_forward_layers_q + 4'd1;
       k0_l1_forward_q <= k0_l1_forward_q == 11'd2046 ? 11'd0 : k0_l1_forward_q + 11'd2;
     end
   end
@@ -4182,8 +4183,10 @@ module hls_he60 (
   logic k0_p_n71_c3;
   logic k0_n73_c3;
   logic [1:0] k0_found_n76_c4, k0_found_n76_c5, k0_found_n76_c6, k0_found_n76_c7, k0_found_n76_c8, k0_found_n76_c9;
-  logic [1:0] k0_found_n76_c10, k0_found_n76_c11, k0_found_n76_c12, k0_found_n76_c13, k0_found_n76_c14, k0_found_n76_c15;
-  logic [1:0] k0_found_n76_c16, k0_found_n76_c17, k0_found_n76_c18, k0_found_n76_c19, k0_found_n76_c20, k0_found_n76_c21;
+  logic [1:0] k0_found_n76_c10, k0_found_n76_c11, k0_found_n76_c12, k0_found_n76_c13, k0_found_n76_c14,
+      k0_found_n76_c15;
+  logic [1:0] k0_found_n76_c16, k0_found_n76_c17, k0_found_n76_c18, k0_found_n76_c19, k0_found_n76_c20,
+      k0_found_n76_c21;
   logic [1:0] k0_found_n76_c22, k0_found_n76_c23;
   logic [9:0] k0_n77_c2, k0_n77_c3, k0_n77_c4, k0_n77_c5, k0_n77_c6, k0_n77_c7;
   logic [9:0] k0_n77_c8, k0_n77_c9, k0_n77_c10, k0_n77_c11, k0_n77_c12, k0_n77_c13;
@@ -4196,9 +4199,12 @@ module hls_he60 (
   logic k0_n99_c3;
   logic k0_p_n119_c3;
   logic k0_n121_c3;
-  logic [1:0] k0_found_n124_c4, k0_found_n124_c5, k0_found_n124_c6, k0_found_n124_c7, k0_found_n124_c8, k0_found_n124_c9;
-  logic [1:0] k0_found_n124_c10, k0_found_n124_c11, k0_found_n124_c12, k0_found_n124_c13, k0_found_n124_c14, k0_found_n124_c15;
-  logic [1:0] k0_found_n124_c16, k0_found_n124_c17, k0_found_n124_c18, k0_found_n124_c19, k0_found_n124_c20, k0_found_n124_c21;
+  logic [1:0] k0_found_n124_c4, k0_found_n124_c5, k0_found_n124_c6, k0_found_n124_c7, k0_found_n124_c8,
+      k0_found_n124_c9;
+  logic [1:0] k0_found_n124_c10, k0_found_n124_c11, k0_found_n124_c12, k0_found_n124_c13, k0_found_n124_c14,
+      k0_found_n124_c15;
+  logic [1:0] k0_found_n124_c16, k0_found_n124_c17, k0_found_n124_c18, k0_found_n124_c19, k0_found_n124_c20,
+      k0_found_n124_c21;
   logic [1:0] k0_found_n124_c22, k0_found_n124_c23;
   logic [9:0] k0_n125_c2, k0_n125_c3, k0_n125_c4, k0_n125_c5, k0_n125_c6, k0_n125_c7;
   logic [9:0] k0_n125_c8, k0_n125_c9, k0_n125_c10, k0_n125_c11, k0_n125_c12, k0_n125_c13;
@@ -4242,9 +4248,12 @@ module hls_he60 (
   logic k0_n213_c3;
   logic k0_p_n233_c3;
   logic k0_n235_c3;
-  logic [1:0] k0_found_n238_c4, k0_found_n238_c5, k0_found_n238_c6, k0_found_n238_c7, k0_found_n238_c8, k0_found_n238_c9;
-  logic [1:0] k0_found_n238_c10, k0_found_n238_c11, k0_found_n238_c12, k0_found_n238_c13, k0_found_n238_c14, k0_found_n238_c15;
-  logic [1:0] k0_found_n238_c16, k0_found_n238_c17, k0_found_n238_c18, k0_found_n238_c19, k0_found_n238_c20, k0_found_n238_c21;
+  logic [1:0] k0_found_n238_c4, k0_found_n238_c5, k0_found_n238_c6, k0_found_n238_c7, k0_found_n238_c8,
+      k0_found_n238_c9;
+  logic [1:0] k0_found_n238_c10, k0_found_n238_c11, k0_found_n238_c12, k0_found_n238_c13, k0_found_n238_c14,
+      k0_found_n238_c15;
+  logic [1:0] k0_found_n238_c16, k0_found_n238_c17, k0_found_n238_c18, k0_found_n238_c19, k0_found_n238_c20,
+      k0_found_n238_c21;
   logic [1:0] k0_found_n238_c22, k0_found_n238_c23;
   logic [9:0] k0_n239_c2, k0_n239_c3, k0_n239_c4, k0_n239_c5, k0_n239_c6, k0_n239_c7;
   logic [9:0] k0_n239_c8, k0_n239_c9, k0_n239_c10, k0_n239_c11, k0_n239_c12, k0_n239_c13;
@@ -4257,9 +4266,12 @@ module hls_he60 (
   logic k0_n260_c3;
   logic k0_p_n280_c3;
   logic k0_n282_c3;
-  logic [1:0] k0_found_n285_c4, k0_found_n285_c5, k0_found_n285_c6, k0_found_n285_c7, k0_found_n285_c8, k0_found_n285_c9;
-  logic [1:0] k0_found_n285_c10, k0_found_n285_c11, k0_found_n285_c12, k0_found_n285_c13, k0_found_n285_c14, k0_found_n285_c15;
-  logic [1:0] k0_found_n285_c16, k0_found_n285_c17, k0_found_n285_c18, k0_found_n285_c19, k0_found_n285_c20, k0_found_n285_c21;
+  logic [1:0] k0_found_n285_c4, k0_found_n285_c5, k0_found_n285_c6, k0_found_n285_c7, k0_found_n285_c8,
+      k0_found_n285_c9;
+  logic [1:0] k0_found_n285_c10, k0_found_n285_c11, k0_found_n285_c12, k0_found_n285_c13, k0_found_n285_c14,
+      k0_found_n285_c15;
+  logic [1:0] k0_found_n285_c16, k0_found_n285_c17, k0_found_n285_c18, k0_found_n285_c19, k0_found_n285_c20,
+      k0_found_n285_c21;
   logic [1:0] k0_found_n285_c22, k0_found_n285_c23;
   logic [9:0] k0_n286_c2, k0_n286_c3, k0_n286_c4, k0_n286_c5, k0_n286_c6, k0_n286_c7;
   logic [9:0] k0_n286_c8, k0_n286_c9, k0_n286_c10, k0_n286_c11, k0_n286_c12, k0_n286_c13;
@@ -5282,7 +5294,7 @@ module hls_he60 (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
   logic [3:0] [9:0] a_read_addr_d;
   logic [3:0] a_write_en_d;

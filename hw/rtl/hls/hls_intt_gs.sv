@@ -4,11 +4,11 @@
 module hls_intt_gs (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
@@ -174,7 +174,7 @@ module hls_intt_gs (
     endcase
   endfunction
 
-  // GS_BUTTERFLIES, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel GS_BUTTERFLIES: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [2:0] k0_l0_gs_stages_q;
@@ -190,7 +190,8 @@ module hls_intt_gs (
       k0_l1_gs_butterflies_q <= 7'd0;
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_gs_stages_q == 3'd7 && k0_l1_gs_butterflies_q == 7'd126;
-      if (k0_l1_gs_butterflies_q == 7'd126) k0_l0_gs_stages_q <= k0_l0_gs_stages_q == 3'd7 ? 3'd0 : k0_l0_gs_stages_q + 3'd1;
+      if (k0_l1_gs_butterflies_q == 7'd126) k0_l0_gs_stages_q <= k0_l0_gs_stages_q == 3'd7 ? 3'd0 : k0_l0_gs_stages_q +
+          3'd1;
       k0_l1_gs_butterflies_q <= k0_l1_gs_butterflies_q == 7'd126 ? 7'd0 : k0_l1_gs_butterflies_q + 7'd2;
     end
   end
@@ -221,7 +222,8 @@ module hls_intt_gs (
   logic [12:0] k0_s_n92_c6;
   logic k0_n94_c6;
   logic [11:0] k0_n95_c6;
-  logic [11:0] k0_even_0_n103_c7, k0_even_0_n103_c8, k0_even_0_n103_c9, k0_even_0_n103_c10, k0_even_0_n103_c11, k0_even_0_n103_c12;
+  logic [11:0] k0_even_0_n103_c7, k0_even_0_n103_c8, k0_even_0_n103_c9, k0_even_0_n103_c10, k0_even_0_n103_c11,
+      k0_even_0_n103_c12;
   logic [12:0] k0_n105_c6;
   logic [6:0] k0_n107_c1;
   logic [11:0] k0_n109_c3, k0_n109_c4, k0_n109_c5, k0_n109_c6;
@@ -239,18 +241,21 @@ module hls_intt_gs (
   logic [7:0] k0_n154_c1;
   logic [7:0] k0_n155_c1;
   logic [7:0] k0_o_n158_c2;
-  logic [1:0] k0_found_n187_c3, k0_found_n187_c4, k0_found_n187_c5, k0_found_n187_c6, k0_found_n187_c7, k0_found_n187_c8;
+  logic [1:0] k0_found_n187_c3, k0_found_n187_c4, k0_found_n187_c5, k0_found_n187_c6, k0_found_n187_c7,
+      k0_found_n187_c8;
   logic [1:0] k0_found_n187_c9, k0_found_n187_c10, k0_found_n187_c11, k0_found_n187_c12;
   logic [5:0] k0_n188_c2, k0_n188_c3, k0_n188_c4, k0_n188_c5, k0_n188_c6, k0_n188_c7;
   logic [5:0] k0_n188_c8, k0_n188_c9, k0_n188_c10, k0_n188_c11, k0_n188_c12;
-  logic [1:0] k0_found_n218_c3, k0_found_n218_c4, k0_found_n218_c5, k0_found_n218_c6, k0_found_n218_c7, k0_found_n218_c8;
+  logic [1:0] k0_found_n218_c3, k0_found_n218_c4, k0_found_n218_c5, k0_found_n218_c6, k0_found_n218_c7,
+      k0_found_n218_c8;
   logic [1:0] k0_found_n218_c9, k0_found_n218_c10, k0_found_n218_c11, k0_found_n218_c12;
   logic [5:0] k0_n219_c2, k0_n219_c3, k0_n219_c4, k0_n219_c5, k0_n219_c6, k0_n219_c7;
   logic [5:0] k0_n219_c8, k0_n219_c9, k0_n219_c10, k0_n219_c11, k0_n219_c12;
   logic [12:0] k0_s_n221_c6;
   logic k0_n223_c6;
   logic [11:0] k0_n224_c6;
-  logic [11:0] k0_even_1_n230_c7, k0_even_1_n230_c8, k0_even_1_n230_c9, k0_even_1_n230_c10, k0_even_1_n230_c11, k0_even_1_n230_c12;
+  logic [11:0] k0_even_1_n230_c7, k0_even_1_n230_c8, k0_even_1_n230_c9, k0_even_1_n230_c10, k0_even_1_n230_c11,
+      k0_even_1_n230_c12;
   logic [12:0] k0_n232_c6;
   logic [6:0] k0_n233_c1;
   logic [11:0] k0_n235_c3, k0_n235_c4, k0_n235_c5, k0_n235_c6;
@@ -924,7 +929,7 @@ module hls_intt_gs (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
   logic [3:0] [5:0] a_read_addr_d;
   logic [3:0] a_write_en_d;

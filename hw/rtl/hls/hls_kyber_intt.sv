@@ -4,11 +4,11 @@
 module hls_kyber_intt (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
@@ -174,7 +174,7 @@ module hls_kyber_intt (
     endcase
   endfunction
 
-  // INVERSE, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel INVERSE: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [2:0] k0_l0_inverse_layers_q;
@@ -190,7 +190,8 @@ module hls_kyber_intt (
       k0_l1_inverse_q <= 7'd0;
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_inverse_layers_q == 3'd6 && k0_l1_inverse_q == 7'd126;
-      if (k0_l1_inverse_q == 7'd126) k0_l0_inverse_layers_q <= k0_l0_inverse_layers_q == 3'd6 ? 3'd0 : k0_l0_inverse_layers_q + 3'd1;
+      if (k0_l1_inverse_q == 7'd126) k0_l0_inverse_layers_q <= k0_l0_inverse_layers_q == 3'd6 ? 3'd0 :
+          k0_l0_inverse_layers_q + 3'd1;
       k0_l1_inverse_q <= k0_l1_inverse_q == 7'd126 ? 7'd0 : k0_l1_inverse_q + 7'd2;
     end
   end
@@ -235,7 +236,8 @@ module hls_kyber_intt (
   logic [12:0] k0_s_n93_c6;
   logic k0_n95_c6;
   logic [11:0] k0_n96_c6;
-  logic [11:0] k0_even_0_n104_c7, k0_even_0_n104_c8, k0_even_0_n104_c9, k0_even_0_n104_c10, k0_even_0_n104_c11, k0_even_0_n104_c12;
+  logic [11:0] k0_even_0_n104_c7, k0_even_0_n104_c8, k0_even_0_n104_c9, k0_even_0_n104_c10, k0_even_0_n104_c11,
+      k0_even_0_n104_c12;
   logic [12:0] k0_n106_c6;
   logic [6:0] k0_n107_c1, k0_n107_c2;
   logic [6:0] k0_n109_c3;
@@ -259,7 +261,8 @@ module hls_kyber_intt (
   logic k0_n178_c2;
   logic k0_n182_c2;
   logic k0_n186_c2;
-  logic [1:0] k0_found_n189_c3, k0_found_n189_c4, k0_found_n189_c5, k0_found_n189_c6, k0_found_n189_c7, k0_found_n189_c8;
+  logic [1:0] k0_found_n189_c3, k0_found_n189_c4, k0_found_n189_c5, k0_found_n189_c6, k0_found_n189_c7,
+      k0_found_n189_c8;
   logic [1:0] k0_found_n189_c9, k0_found_n189_c10, k0_found_n189_c11, k0_found_n189_c12;
   logic [5:0] k0_n190_c2, k0_n190_c3, k0_n190_c4, k0_n190_c5, k0_n190_c6, k0_n190_c7;
   logic [5:0] k0_n190_c8, k0_n190_c9, k0_n190_c10, k0_n190_c11, k0_n190_c12;
@@ -271,14 +274,16 @@ module hls_kyber_intt (
   logic k0_n209_c2;
   logic k0_n213_c2;
   logic k0_n217_c2;
-  logic [1:0] k0_found_n220_c3, k0_found_n220_c4, k0_found_n220_c5, k0_found_n220_c6, k0_found_n220_c7, k0_found_n220_c8;
+  logic [1:0] k0_found_n220_c3, k0_found_n220_c4, k0_found_n220_c5, k0_found_n220_c6, k0_found_n220_c7,
+      k0_found_n220_c8;
   logic [1:0] k0_found_n220_c9, k0_found_n220_c10, k0_found_n220_c11, k0_found_n220_c12;
   logic [5:0] k0_n221_c2, k0_n221_c3, k0_n221_c4, k0_n221_c5, k0_n221_c6, k0_n221_c7;
   logic [5:0] k0_n221_c8, k0_n221_c9, k0_n221_c10, k0_n221_c11, k0_n221_c12;
   logic [12:0] k0_s_n223_c6;
   logic k0_n225_c6;
   logic [11:0] k0_n226_c6;
-  logic [11:0] k0_even_1_n232_c7, k0_even_1_n232_c8, k0_even_1_n232_c9, k0_even_1_n232_c10, k0_even_1_n232_c11, k0_even_1_n232_c12;
+  logic [11:0] k0_even_1_n232_c7, k0_even_1_n232_c8, k0_even_1_n232_c9, k0_even_1_n232_c10, k0_even_1_n232_c11,
+      k0_even_1_n232_c12;
   logic [12:0] k0_n234_c6;
   logic [6:0] k0_n236_c3;
   logic [11:0] k0_n237_c5, k0_n237_c6;
@@ -982,7 +987,7 @@ module hls_kyber_intt (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
   logic [3:0] [5:0] a_read_addr_d;
   logic [3:0] a_write_en_d;

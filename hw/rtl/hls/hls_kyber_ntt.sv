@@ -4,11 +4,11 @@
 module hls_kyber_ntt (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
@@ -174,7 +174,7 @@ module hls_kyber_ntt (
     endcase
   endfunction
 
-  // FORWARD, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel FORWARD: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [2:0] k0_l0_forward_layers_q;
@@ -190,7 +190,8 @@ module hls_kyber_ntt (
       k0_l1_forward_q <= 7'd0;
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_forward_layers_q == 3'd6 && k0_l1_forward_q == 7'd126;
-      if (k0_l1_forward_q == 7'd126) k0_l0_forward_layers_q <= k0_l0_forward_layers_q == 3'd6 ? 3'd0 : k0_l0_forward_layers_q + 3'd1;
+      if (k0_l1_forward_q == 7'd126) k0_l0_forward_layers_q <= k0_l0_forward_layers_q == 3'd6 ? 3'd0 :
+          k0_l0_forward_layers_q + 3'd1;
       k0_l1_forward_q <= k0_l1_forward_q == 7'd126 ? 7'd0 : k0_l1_forward_q + 7'd2;
     end
   end
@@ -262,7 +263,8 @@ module hls_kyber_ntt (
   logic k0_n169_c2;
   logic k0_n173_c2;
   logic k0_n177_c2;
-  logic [1:0] k0_found_n180_c3, k0_found_n180_c4, k0_found_n180_c5, k0_found_n180_c6, k0_found_n180_c7, k0_found_n180_c8;
+  logic [1:0] k0_found_n180_c3, k0_found_n180_c4, k0_found_n180_c5, k0_found_n180_c6, k0_found_n180_c7,
+      k0_found_n180_c8;
   logic [1:0] k0_found_n180_c9, k0_found_n180_c10, k0_found_n180_c11, k0_found_n180_c12;
   logic [5:0] k0_n181_c2, k0_n181_c3, k0_n181_c4, k0_n181_c5, k0_n181_c6, k0_n181_c7;
   logic [5:0] k0_n181_c8, k0_n181_c9, k0_n181_c10, k0_n181_c11, k0_n181_c12;
@@ -275,7 +277,8 @@ module hls_kyber_ntt (
   logic k0_n200_c2;
   logic k0_n204_c2;
   logic k0_n208_c2;
-  logic [1:0] k0_found_n211_c3, k0_found_n211_c4, k0_found_n211_c5, k0_found_n211_c6, k0_found_n211_c7, k0_found_n211_c8;
+  logic [1:0] k0_found_n211_c3, k0_found_n211_c4, k0_found_n211_c5, k0_found_n211_c6, k0_found_n211_c7,
+      k0_found_n211_c8;
   logic [1:0] k0_found_n211_c9, k0_found_n211_c10, k0_found_n211_c11, k0_found_n211_c12;
   logic [5:0] k0_n212_c2, k0_n212_c3, k0_n212_c4, k0_n212_c5, k0_n212_c6, k0_n212_c7;
   logic [5:0] k0_n212_c8, k0_n212_c9, k0_n212_c10, k0_n212_c11, k0_n212_c12;
@@ -970,7 +973,7 @@ module hls_kyber_ntt (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
   logic [3:0] [5:0] a_read_addr_d;
   logic [3:0] a_write_en_d;

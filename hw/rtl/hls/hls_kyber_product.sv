@@ -7,17 +7,17 @@
 module hls_kyber_product (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
   output logic [11:0] a_data_o,  // a: the element of a read, two cycles later.
-  input  logic        b_en_i,  // b: the host reads or writes a place; counts while idle_o is high.
-  input  logic        b_write_i,  // b: it writes.
+  input  logic        b_en_i,  // b: the host reads or writes a place while idle_o is high.
+  input  logic        b_write_i,  // b: the host writes.
   input  logic [1:0]  b_bank_i,  // b: the bank of the place.
   input  logic [5:0]  b_row_i,  // b: the row of the place.
   input  logic [11:0] b_data_i,  // b: the element to write.
@@ -465,7 +465,7 @@ module hls_kyber_product (
     endcase
   endfunction
 
-  // FORWARD, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel FORWARD: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [2:0] k0_l0_forward_layers_q;
@@ -481,7 +481,8 @@ module hls_kyber_product (
       k0_l1_forward_q <= 7'd0;
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_forward_layers_q == 3'd6 && k0_l1_forward_q == 7'd126;
-      if (k0_l1_forward_q == 7'd126) k0_l0_forward_layers_q <= k0_l0_forward_layers_q == 3'd6 ? 3'd0 : k0_l0_forward_layers_q + 3'd1;
+      if (k0_l1_forward_q == 7'd126) k0_l0_forward_layers_q <= k0_l0_forward_layers_q == 3'd6 ? 3'd0 :
+          k0_l0_forward_layers_q + 3'd1;
       k0_l1_forward_q <= k0_l1_forward_q == 7'd126 ? 7'd0 : k0_l1_forward_q + 7'd2;
     end
   end
@@ -553,7 +554,8 @@ module hls_kyber_product (
   logic k0_n169_c2;
   logic k0_n173_c2;
   logic k0_n177_c2;
-  logic [1:0] k0_found_n180_c3, k0_found_n180_c4, k0_found_n180_c5, k0_found_n180_c6, k0_found_n180_c7, k0_found_n180_c8;
+  logic [1:0] k0_found_n180_c3, k0_found_n180_c4, k0_found_n180_c5, k0_found_n180_c6, k0_found_n180_c7,
+      k0_found_n180_c8;
   logic [1:0] k0_found_n180_c9, k0_found_n180_c10, k0_found_n180_c11, k0_found_n180_c12;
   logic [5:0] k0_n181_c2, k0_n181_c3, k0_n181_c4, k0_n181_c5, k0_n181_c6, k0_n181_c7;
   logic [5:0] k0_n181_c8, k0_n181_c9, k0_n181_c10, k0_n181_c11, k0_n181_c12;
@@ -566,7 +568,8 @@ module hls_kyber_product (
   logic k0_n200_c2;
   logic k0_n204_c2;
   logic k0_n208_c2;
-  logic [1:0] k0_found_n211_c3, k0_found_n211_c4, k0_found_n211_c5, k0_found_n211_c6, k0_found_n211_c7, k0_found_n211_c8;
+  logic [1:0] k0_found_n211_c3, k0_found_n211_c4, k0_found_n211_c5, k0_found_n211_c6, k0_found_n211_c7,
+      k0_found_n211_c8;
   logic [1:0] k0_found_n211_c9, k0_found_n211_c10, k0_found_n211_c11, k0_found_n211_c12;
   logic [5:0] k0_n212_c2, k0_n212_c3, k0_n212_c4, k0_n212_c5, k0_n212_c6, k0_n212_c7;
   logic [5:0] k0_n212_c8, k0_n212_c9, k0_n212_c10, k0_n212_c11, k0_n212_c12;
@@ -1242,7 +1245,7 @@ module hls_kyber_product (
   logic [5:0] k0_x9_row;
   assign k0_x9_row = k0_n212_c12;
 
-  // FORWARD, an iteration of which is in its cycle i where k1_valid[i] is high.
+  // Kernel FORWARD: while k1_valid[i] is high, an iteration is in its cycle i.
   logic k1_issue, k1_all_q;
   assign k1_issue = active_q[1] && !k1_all_q;
   logic [2:0] k1_l0_forward_layers_q;
@@ -1258,7 +1261,8 @@ module hls_kyber_product (
       k1_l1_forward_q <= 7'd0;
     end else if (k1_issue) begin
       k1_all_q <= k1_l0_forward_layers_q == 3'd6 && k1_l1_forward_q == 7'd126;
-      if (k1_l1_forward_q == 7'd126) k1_l0_forward_layers_q <= k1_l0_forward_layers_q == 3'd6 ? 3'd0 : k1_l0_forward_layers_q + 3'd1;
+      if (k1_l1_forward_q == 7'd126) k1_l0_forward_layers_q <= k1_l0_forward_layers_q == 3'd6 ? 3'd0 :
+          k1_l0_forward_layers_q + 3'd1;
       k1_l1_forward_q <= k1_l1_forward_q == 7'd126 ? 7'd0 : k1_l1_forward_q + 7'd2;
     end
   end
@@ -1330,7 +1334,8 @@ module hls_kyber_product (
   logic k1_n169_c2;
   logic k1_n173_c2;
   logic k1_n177_c2;
-  logic [1:0] k1_found_n180_c3, k1_found_n180_c4, k1_found_n180_c5, k1_found_n180_c6, k1_found_n180_c7, k1_found_n180_c8;
+  logic [1:0] k1_found_n180_c3, k1_found_n180_c4, k1_found_n180_c5, k1_found_n180_c6, k1_found_n180_c7,
+      k1_found_n180_c8;
   logic [1:0] k1_found_n180_c9, k1_found_n180_c10, k1_found_n180_c11, k1_found_n180_c12;
   logic [5:0] k1_n181_c2, k1_n181_c3, k1_n181_c4, k1_n181_c5, k1_n181_c6, k1_n181_c7;
   logic [5:0] k1_n181_c8, k1_n181_c9, k1_n181_c10, k1_n181_c11, k1_n181_c12;
@@ -1343,7 +1348,8 @@ module hls_kyber_product (
   logic k1_n200_c2;
   logic k1_n204_c2;
   logic k1_n208_c2;
-  logic [1:0] k1_found_n211_c3, k1_found_n211_c4, k1_found_n211_c5, k1_found_n211_c6, k1_found_n211_c7, k1_found_n211_c8;
+  logic [1:0] k1_found_n211_c3, k1_found_n211_c4, k1_found_n211_c5, k1_found_n211_c6, k1_found_n211_c7,
+      k1_found_n211_c8;
   logic [1:0] k1_found_n211_c9, k1_found_n211_c10, k1_found_n211_c11, k1_found_n211_c12;
   logic [5:0] k1_n212_c2, k1_n212_c3, k1_n212_c4, k1_n212_c5, k1_n212_c6, k1_n212_c7;
   logic [5:0] k1_n212_c8, k1_n212_c9, k1_n212_c10, k1_n212_c11, k1_n212_c12;
@@ -2019,7 +2025,7 @@ module hls_kyber_product (
   logic [5:0] k1_x9_row;
   assign k1_x9_row = k1_n212_c12;
 
-  // PRODUCTS, an iteration of which is in its cycle i where k2_valid[i] is high.
+  // Kernel PRODUCTS: while k2_valid[i] is high, an iteration is in its cycle i.
   logic k2_issue, k2_all_q;
   assign k2_issue = active_q[2] && !k2_all_q;
   logic [6:0] k2_l0_products_q;
@@ -2092,8 +2098,10 @@ module hls_kyber_product (
   logic k2_p_n177_c1;
   logic k2_p_n187_c1;
   logic k2_n189_c1;
-  logic [1:0] k2_found_n192_c2, k2_found_n192_c3, k2_found_n192_c4, k2_found_n192_c5, k2_found_n192_c6, k2_found_n192_c7;
-  logic [1:0] k2_found_n192_c8, k2_found_n192_c9, k2_found_n192_c10, k2_found_n192_c11, k2_found_n192_c12, k2_found_n192_c13;
+  logic [1:0] k2_found_n192_c2, k2_found_n192_c3, k2_found_n192_c4, k2_found_n192_c5, k2_found_n192_c6,
+      k2_found_n192_c7;
+  logic [1:0] k2_found_n192_c8, k2_found_n192_c9, k2_found_n192_c10, k2_found_n192_c11, k2_found_n192_c12,
+      k2_found_n192_c13;
   logic [1:0] k2_found_n192_c14;
   logic [5:0] k2_n193_c1, k2_n193_c2, k2_n193_c3, k2_n193_c4, k2_n193_c5, k2_n193_c6;
   logic [5:0] k2_n193_c7, k2_n193_c8, k2_n193_c9, k2_n193_c10, k2_n193_c11, k2_n193_c12;
@@ -2105,8 +2113,10 @@ module hls_kyber_product (
   logic k2_p_n212_c1;
   logic k2_n215_c1;
   logic k2_n218_c1;
-  logic [1:0] k2_found_n221_c2, k2_found_n221_c3, k2_found_n221_c4, k2_found_n221_c5, k2_found_n221_c6, k2_found_n221_c7;
-  logic [1:0] k2_found_n221_c8, k2_found_n221_c9, k2_found_n221_c10, k2_found_n221_c11, k2_found_n221_c12, k2_found_n221_c13;
+  logic [1:0] k2_found_n221_c2, k2_found_n221_c3, k2_found_n221_c4, k2_found_n221_c5, k2_found_n221_c6,
+      k2_found_n221_c7;
+  logic [1:0] k2_found_n221_c8, k2_found_n221_c9, k2_found_n221_c10, k2_found_n221_c11, k2_found_n221_c12,
+      k2_found_n221_c13;
   logic [1:0] k2_found_n221_c14;
   logic [5:0] k2_n222_c1, k2_n222_c2, k2_n222_c3, k2_n222_c4, k2_n222_c5, k2_n222_c6;
   logic [5:0] k2_n222_c7, k2_n222_c8, k2_n222_c9, k2_n222_c10, k2_n222_c11, k2_n222_c12;
@@ -3001,7 +3011,7 @@ module hls_kyber_product (
   logic [5:0] k2_x13_row;
   assign k2_x13_row = k2_n222_c14;
 
-  // INVERSE, an iteration of which is in its cycle i where k3_valid[i] is high.
+  // Kernel INVERSE: while k3_valid[i] is high, an iteration is in its cycle i.
   logic k3_issue, k3_all_q;
   assign k3_issue = active_q[3] && !k3_all_q;
   logic [2:0] k3_l0_inverse_layers_q;
@@ -3017,7 +3027,8 @@ module hls_kyber_product (
       k3_l1_inverse_q <= 7'd0;
     end else if (k3_issue) begin
       k3_all_q <= k3_l0_inverse_layers_q == 3'd6 && k3_l1_inverse_q == 7'd126;
-      if (k3_l1_inverse_q == 7'd126) k3_l0_inverse_layers_q <= k3_l0_inverse_layers_q == 3'd6 ? 3'd0 : k3_l0_inverse_layers_q + 3'd1;
+      if (k3_l1_inverse_q == 7'd126) k3_l0_inverse_layers_q <= k3_l0_inverse_layers_q == 3'd6 ? 3'd0 :
+          k3_l0_inverse_layers_q + 3'd1;
       k3_l1_inverse_q <= k3_l1_inverse_q == 7'd126 ? 7'd0 : k3_l1_inverse_q + 7'd2;
     end
   end
@@ -3062,7 +3073,8 @@ module hls_kyber_product (
   logic [12:0] k3_s_n93_c6;
   logic k3_n95_c6;
   logic [11:0] k3_n96_c6;
-  logic [11:0] k3_even_0_n104_c7, k3_even_0_n104_c8, k3_even_0_n104_c9, k3_even_0_n104_c10, k3_even_0_n104_c11, k3_even_0_n104_c12;
+  logic [11:0] k3_even_0_n104_c7, k3_even_0_n104_c8, k3_even_0_n104_c9, k3_even_0_n104_c10, k3_even_0_n104_c11,
+      k3_even_0_n104_c12;
   logic [12:0] k3_n106_c6;
   logic [6:0] k3_n107_c1, k3_n107_c2;
   logic [6:0] k3_n109_c3;
@@ -3086,7 +3098,8 @@ module hls_kyber_product (
   logic k3_n178_c2;
   logic k3_n182_c2;
   logic k3_n186_c2;
-  logic [1:0] k3_found_n189_c3, k3_found_n189_c4, k3_found_n189_c5, k3_found_n189_c6, k3_found_n189_c7, k3_found_n189_c8;
+  logic [1:0] k3_found_n189_c3, k3_found_n189_c4, k3_found_n189_c5, k3_found_n189_c6, k3_found_n189_c7,
+      k3_found_n189_c8;
   logic [1:0] k3_found_n189_c9, k3_found_n189_c10, k3_found_n189_c11, k3_found_n189_c12;
   logic [5:0] k3_n190_c2, k3_n190_c3, k3_n190_c4, k3_n190_c5, k3_n190_c6, k3_n190_c7;
   logic [5:0] k3_n190_c8, k3_n190_c9, k3_n190_c10, k3_n190_c11, k3_n190_c12;
@@ -3098,14 +3111,16 @@ module hls_kyber_product (
   logic k3_n209_c2;
   logic k3_n213_c2;
   logic k3_n217_c2;
-  logic [1:0] k3_found_n220_c3, k3_found_n220_c4, k3_found_n220_c5, k3_found_n220_c6, k3_found_n220_c7, k3_found_n220_c8;
+  logic [1:0] k3_found_n220_c3, k3_found_n220_c4, k3_found_n220_c5, k3_found_n220_c6, k3_found_n220_c7,
+      k3_found_n220_c8;
   logic [1:0] k3_found_n220_c9, k3_found_n220_c10, k3_found_n220_c11, k3_found_n220_c12;
   logic [5:0] k3_n221_c2, k3_n221_c3, k3_n221_c4, k3_n221_c5, k3_n221_c6, k3_n221_c7;
   logic [5:0] k3_n221_c8, k3_n221_c9, k3_n221_c10, k3_n221_c11, k3_n221_c12;
   logic [12:0] k3_s_n223_c6;
   logic k3_n225_c6;
   logic [11:0] k3_n226_c6;
-  logic [11:0] k3_even_1_n232_c7, k3_even_1_n232_c8, k3_even_1_n232_c9, k3_even_1_n232_c10, k3_even_1_n232_c11, k3_even_1_n232_c12;
+  logic [11:0] k3_even_1_n232_c7, k3_even_1_n232_c8, k3_even_1_n232_c9, k3_even_1_n232_c10, k3_even_1_n232_c11,
+      k3_even_1_n232_c12;
   logic [12:0] k3_n234_c6;
   logic [6:0] k3_n236_c3;
   logic [11:0] k3_n237_c5, k3_n237_c6;
@@ -3809,7 +3824,7 @@ module hls_kyber_product (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
   logic [3:0] [5:0] a_read_addr_d;
   logic [3:0] a_write_en_d;
@@ -3975,7 +3990,7 @@ module hls_kyber_product (
   always_ff @(posedge clk_i) b_host_q <= {b_host_q[0], b_bank_i};
   assign b_data_o = b_read_data[b_host_q[1]];
 
-  // The ports of b. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of b. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] b_read_en_d;
   logic [3:0] [5:0] b_read_addr_d;
   logic [3:0] b_write_en_d;

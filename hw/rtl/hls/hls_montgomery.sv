@@ -6,21 +6,21 @@
 module hls_montgomery (
   input  logic              clk_i,  // Clock.
   input  logic              rst_ni,  // Asynchronous reset, active low.
-  input  logic              start_i,  // Begins a run; counts while idle_o is high.
+  input  logic              start_i,  // Begins a run while idle_o is high.
   output logic              idle_o,  // No run is in progress.
   output logic              done_o,  // A run has ended in the cycle before.
   input  logic [9:0] [25:0] a_i,  // a: elements at the start.
   output logic [9:0] [25:0] a_o,  // a: elements at the end.
-  input  logic              b_en_i,  // b: the host reads or writes a place; counts while idle_o is high.
-  input  logic              b_write_i,  // b: it writes.
+  input  logic              b_en_i,  // b: the host reads or writes a place while idle_o is high.
+  input  logic              b_write_i,  // b: the host writes.
   input  logic [3:0]        b_row_i,  // b: the row of the place.
   input  logic [16:0]       b_data_i,  // b: the element to write.
   output logic [16:0]       b_data_o,  // b: the element of a read, two cycles later.
   input  logic [9:0] [25:0] n_i,  // n: elements at the start.
   output logic [9:0] [25:0] n_o,  // n: elements at the end.
   input  logic [0:0] [16:0] u_i,  // u: the value at the start.
-  input  logic              r_en_i,  // r: the host reads or writes a place; counts while idle_o is high.
-  input  logic              r_write_i,  // r: it writes.
+  input  logic              r_en_i,  // r: the host reads or writes a place while idle_o is high.
+  input  logic              r_write_i,  // r: the host writes.
   input  logic [3:0]        r_row_i,  // r: the row of the place.
   input  logic [25:0]       r_data_i,  // r: the element to write.
   output logic [25:0]       r_data_o  // r: the element of a read, two cycles later.
@@ -67,7 +67,7 @@ module hls_montgomery (
 
   logic [9:0] [27:0] sums_q;
   logic [0:0] [3:0] carry_q;
-  // DIGITS_OF_B, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel DIGITS_OF_B: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   logic [3:0] k0_wait_q;
   assign k0_issue = active_q[0] && !k0_all_q && k0_wait_q == '0;
@@ -883,7 +883,7 @@ module hls_montgomery (
   logic [3:0] k0_x41_bank;
   assign k0_x41_bank = 4'd9;
 
-  // code_1, an iteration of which is in its cycle i where k1_valid[i] is high.
+  // Kernel code_1: while k1_valid[i] is high, an iteration is in its cycle i.
   logic k1_issue, k1_all_q;
   assign k1_issue = active_q[1] && !k1_all_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -905,7 +905,7 @@ module hls_montgomery (
   logic [3:0] k1_x0_data;
   assign k1_x0_data = 4'd0;
 
-  // CARRIES, an iteration of which is in its cycle i where k2_valid[i] is high.
+  // Kernel CARRIES: while k2_valid[i] is high, an iteration is in its cycle i.
   logic k2_issue, k2_all_q;
   assign k2_issue = active_q[2] && !k2_all_q;
   logic [3:0] k2_l0_carries_q;
@@ -967,7 +967,7 @@ module hls_montgomery (
   assign b_host_write_data = b_data_i;
   assign b_data_o = b_read_data[0];
 
-  // The ports of b. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of b. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [0:0] b_read_en_d;
   logic [0:0] [3:0] b_read_addr_d;
   logic [0:0] b_write_en_d;
@@ -1034,7 +1034,7 @@ module hls_montgomery (
   assign r_host_write_data = r_data_i;
   assign r_data_o = r_read_data[0];
 
-  // The ports of r. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of r. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [0:0] r_read_en_d;
   logic [0:0] [3:0] r_read_addr_d;
   logic [0:0] r_write_en_d;

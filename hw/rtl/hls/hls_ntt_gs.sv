@@ -4,11 +4,11 @@
 module hls_ntt_gs (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
@@ -174,7 +174,7 @@ module hls_ntt_gs (
     endcase
   endfunction
 
-  // GS_BUTTERFLIES, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel GS_BUTTERFLIES: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [2:0] k0_l0_gs_stages_q;
@@ -190,7 +190,8 @@ module hls_ntt_gs (
       k0_l1_gs_butterflies_q <= 7'd0;
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_gs_stages_q == 3'd7 && k0_l1_gs_butterflies_q == 7'd126;
-      if (k0_l1_gs_butterflies_q == 7'd126) k0_l0_gs_stages_q <= k0_l0_gs_stages_q == 3'd7 ? 3'd0 : k0_l0_gs_stages_q + 3'd1;
+      if (k0_l1_gs_butterflies_q == 7'd126) k0_l0_gs_stages_q <= k0_l0_gs_stages_q == 3'd7 ? 3'd0 : k0_l0_gs_stages_q +
+          3'd1;
       k0_l1_gs_butterflies_q <= k0_l1_gs_butterflies_q == 7'd126 ? 7'd0 : k0_l1_gs_butterflies_q + 7'd2;
     end
   end
@@ -237,11 +238,13 @@ module hls_ntt_gs (
   logic [7:0] k0_n142_c1;
   logic [7:0] k0_n143_c1;
   logic [7:0] k0_o_n146_c2;
-  logic [1:0] k0_found_n175_c3, k0_found_n175_c4, k0_found_n175_c5, k0_found_n175_c6, k0_found_n175_c7, k0_found_n175_c8;
+  logic [1:0] k0_found_n175_c3, k0_found_n175_c4, k0_found_n175_c5, k0_found_n175_c6, k0_found_n175_c7,
+      k0_found_n175_c8;
   logic [1:0] k0_found_n175_c9, k0_found_n175_c10, k0_found_n175_c11;
   logic [5:0] k0_n176_c2, k0_n176_c3, k0_n176_c4, k0_n176_c5, k0_n176_c6, k0_n176_c7;
   logic [5:0] k0_n176_c8, k0_n176_c9, k0_n176_c10, k0_n176_c11;
-  logic [1:0] k0_found_n206_c3, k0_found_n206_c4, k0_found_n206_c5, k0_found_n206_c6, k0_found_n206_c7, k0_found_n206_c8;
+  logic [1:0] k0_found_n206_c3, k0_found_n206_c4, k0_found_n206_c5, k0_found_n206_c6, k0_found_n206_c7,
+      k0_found_n206_c8;
   logic [1:0] k0_found_n206_c9, k0_found_n206_c10, k0_found_n206_c11;
   logic [5:0] k0_n207_c2, k0_n207_c3, k0_n207_c4, k0_n207_c5, k0_n207_c6, k0_n207_c7;
   logic [5:0] k0_n207_c8, k0_n207_c9, k0_n207_c10, k0_n207_c11;
@@ -874,7 +877,7 @@ module hls_ntt_gs (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
   logic [3:0] [5:0] a_read_addr_d;
   logic [3:0] a_write_en_d;

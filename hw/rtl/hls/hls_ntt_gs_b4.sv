@@ -4,11 +4,11 @@
 module hls_ntt_gs_b4 (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [2:0]  a_bank_i,  // a: the bank of the place.
   input  logic [4:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
@@ -174,7 +174,7 @@ module hls_ntt_gs_b4 (
     endcase
   endfunction
 
-  // GS_BUTTERFLIES, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel GS_BUTTERFLIES: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [2:0] k0_l0_gs_stages_q;
@@ -190,7 +190,8 @@ module hls_ntt_gs_b4 (
       k0_l1_gs_butterflies_q <= 7'd0;
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_gs_stages_q == 3'd7 && k0_l1_gs_butterflies_q == 7'd124;
-      if (k0_l1_gs_butterflies_q == 7'd124) k0_l0_gs_stages_q <= k0_l0_gs_stages_q == 3'd7 ? 3'd0 : k0_l0_gs_stages_q + 3'd1;
+      if (k0_l1_gs_butterflies_q == 7'd124) k0_l0_gs_stages_q <= k0_l0_gs_stages_q == 3'd7 ? 3'd0 : k0_l0_gs_stages_q +
+          3'd1;
       k0_l1_gs_butterflies_q <= k0_l1_gs_butterflies_q == 7'd124 ? 7'd0 : k0_l1_gs_butterflies_q + 7'd4;
     end
   end
@@ -218,7 +219,8 @@ module hls_ntt_gs_b4 (
   logic [4:0] k0_n70_c8, k0_n70_c9, k0_n70_c10, k0_n70_c11;
   logic [1:0] k0_found_n99_c3;
   logic [2:0] k0_n112_c3;
-  logic [2:0] k0_found_n113_c4, k0_found_n113_c5, k0_found_n113_c6, k0_found_n113_c7, k0_found_n113_c8, k0_found_n113_c9;
+  logic [2:0] k0_found_n113_c4, k0_found_n113_c5, k0_found_n113_c6, k0_found_n113_c7, k0_found_n113_c8,
+      k0_found_n113_c9;
   logic [2:0] k0_found_n113_c10, k0_found_n113_c11;
   logic [4:0] k0_n114_c2, k0_n114_c3, k0_n114_c4, k0_n114_c5, k0_n114_c6, k0_n114_c7;
   logic [4:0] k0_n114_c8, k0_n114_c9, k0_n114_c10, k0_n114_c11;
@@ -243,13 +245,15 @@ module hls_ntt_gs_b4 (
   logic [7:0] k0_o_n171_c2;
   logic [1:0] k0_found_n198_c3;
   logic [2:0] k0_n211_c3;
-  logic [2:0] k0_found_n212_c4, k0_found_n212_c5, k0_found_n212_c6, k0_found_n212_c7, k0_found_n212_c8, k0_found_n212_c9;
+  logic [2:0] k0_found_n212_c4, k0_found_n212_c5, k0_found_n212_c6, k0_found_n212_c7, k0_found_n212_c8,
+      k0_found_n212_c9;
   logic [2:0] k0_found_n212_c10, k0_found_n212_c11;
   logic [4:0] k0_n213_c2, k0_n213_c3, k0_n213_c4, k0_n213_c5, k0_n213_c6, k0_n213_c7;
   logic [4:0] k0_n213_c8, k0_n213_c9, k0_n213_c10, k0_n213_c11;
   logic [1:0] k0_found_n241_c3;
   logic [2:0] k0_n254_c3;
-  logic [2:0] k0_found_n255_c4, k0_found_n255_c5, k0_found_n255_c6, k0_found_n255_c7, k0_found_n255_c8, k0_found_n255_c9;
+  logic [2:0] k0_found_n255_c4, k0_found_n255_c5, k0_found_n255_c6, k0_found_n255_c7, k0_found_n255_c8,
+      k0_found_n255_c9;
   logic [2:0] k0_found_n255_c10, k0_found_n255_c11;
   logic [4:0] k0_n256_c2, k0_n256_c3, k0_n256_c4, k0_n256_c5, k0_n256_c6, k0_n256_c7;
   logic [4:0] k0_n256_c8, k0_n256_c9, k0_n256_c10, k0_n256_c11;
@@ -274,13 +278,15 @@ module hls_ntt_gs_b4 (
   logic [7:0] k0_o_n304_c2;
   logic [1:0] k0_found_n331_c3;
   logic [2:0] k0_n344_c3;
-  logic [2:0] k0_found_n345_c4, k0_found_n345_c5, k0_found_n345_c6, k0_found_n345_c7, k0_found_n345_c8, k0_found_n345_c9;
+  logic [2:0] k0_found_n345_c4, k0_found_n345_c5, k0_found_n345_c6, k0_found_n345_c7, k0_found_n345_c8,
+      k0_found_n345_c9;
   logic [2:0] k0_found_n345_c10, k0_found_n345_c11;
   logic [4:0] k0_n346_c2, k0_n346_c3, k0_n346_c4, k0_n346_c5, k0_n346_c6, k0_n346_c7;
   logic [4:0] k0_n346_c8, k0_n346_c9, k0_n346_c10, k0_n346_c11;
   logic [1:0] k0_found_n374_c3;
   logic [2:0] k0_n387_c3;
-  logic [2:0] k0_found_n388_c4, k0_found_n388_c5, k0_found_n388_c6, k0_found_n388_c7, k0_found_n388_c8, k0_found_n388_c9;
+  logic [2:0] k0_found_n388_c4, k0_found_n388_c5, k0_found_n388_c6, k0_found_n388_c7, k0_found_n388_c8,
+      k0_found_n388_c9;
   logic [2:0] k0_found_n388_c10, k0_found_n388_c11;
   logic [4:0] k0_n389_c2, k0_n389_c3, k0_n389_c4, k0_n389_c5, k0_n389_c6, k0_n389_c7;
   logic [4:0] k0_n389_c8, k0_n389_c9, k0_n389_c10, k0_n389_c11;
@@ -305,13 +311,15 @@ module hls_ntt_gs_b4 (
   logic [7:0] k0_o_n437_c2;
   logic [1:0] k0_found_n464_c3;
   logic [2:0] k0_n477_c3;
-  logic [2:0] k0_found_n478_c4, k0_found_n478_c5, k0_found_n478_c6, k0_found_n478_c7, k0_found_n478_c8, k0_found_n478_c9;
+  logic [2:0] k0_found_n478_c4, k0_found_n478_c5, k0_found_n478_c6, k0_found_n478_c7, k0_found_n478_c8,
+      k0_found_n478_c9;
   logic [2:0] k0_found_n478_c10, k0_found_n478_c11;
   logic [4:0] k0_n479_c2, k0_n479_c3, k0_n479_c4, k0_n479_c5, k0_n479_c6, k0_n479_c7;
   logic [4:0] k0_n479_c8, k0_n479_c9, k0_n479_c10, k0_n479_c11;
   logic [1:0] k0_found_n507_c3;
   logic [2:0] k0_n520_c3;
-  logic [2:0] k0_found_n521_c4, k0_found_n521_c5, k0_found_n521_c6, k0_found_n521_c7, k0_found_n521_c8, k0_found_n521_c9;
+  logic [2:0] k0_found_n521_c4, k0_found_n521_c5, k0_found_n521_c6, k0_found_n521_c7, k0_found_n521_c8,
+      k0_found_n521_c9;
   logic [2:0] k0_found_n521_c10, k0_found_n521_c11;
   logic [4:0] k0_n522_c2, k0_n522_c3, k0_n522_c4, k0_n522_c5, k0_n522_c6, k0_n522_c7;
   logic [4:0] k0_n522_c8, k0_n522_c9, k0_n522_c10, k0_n522_c11;
@@ -1652,7 +1660,7 @@ module hls_ntt_gs_b4 (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [7:0] a_read_en_d;
   logic [7:0] [4:0] a_read_addr_d;
   logic [7:0] a_write_en_d;

@@ -4,11 +4,11 @@
 module hls_ntt_gs_b8 (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [3:0]  a_bank_i,  // a: the bank of the place.
   input  logic [3:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
@@ -174,7 +174,7 @@ module hls_ntt_gs_b8 (
     endcase
   endfunction
 
-  // GS_BUTTERFLIES, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel GS_BUTTERFLIES: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   logic k0_wait_q;
   assign k0_issue = active_q[0] && !k0_all_q && k0_wait_q == '0;
@@ -194,7 +194,8 @@ module hls_ntt_gs_b8 (
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_gs_stages_q == 3'd7 && k0_l1_gs_butterflies_q == 7'd120;
       k0_wait_q <= k0_l1_gs_butterflies_q == 7'd120 ? 1'd1 : 1'd0;
-      if (k0_l1_gs_butterflies_q == 7'd120) k0_l0_gs_stages_q <= k0_l0_gs_stages_q == 3'd7 ? 3'd0 : k0_l0_gs_stages_q + 3'd1;
+      if (k0_l1_gs_butterflies_q == 7'd120) k0_l0_gs_stages_q <= k0_l0_gs_stages_q == 3'd7 ? 3'd0 : k0_l0_gs_stages_q +
+          3'd1;
       k0_l1_gs_butterflies_q <= k0_l1_gs_butterflies_q == 7'd120 ? 7'd0 : k0_l1_gs_butterflies_q + 7'd8;
     end else if (k0_wait_q != '0) begin
       k0_wait_q <= k0_wait_q - 1'b1;
@@ -220,7 +221,8 @@ module hls_ntt_gs_b8 (
   logic [3:0] k0_found_n69_c9, k0_found_n69_c10, k0_found_n69_c11;
   logic [3:0] k0_n70_c2, k0_n70_c3, k0_n70_c4, k0_n70_c5, k0_n70_c6, k0_n70_c7;
   logic [3:0] k0_n70_c8, k0_n70_c9, k0_n70_c10, k0_n70_c11;
-  logic [3:0] k0_found_n112_c3, k0_found_n112_c4, k0_found_n112_c5, k0_found_n112_c6, k0_found_n112_c7, k0_found_n112_c8;
+  logic [3:0] k0_found_n112_c3, k0_found_n112_c4, k0_found_n112_c5, k0_found_n112_c6, k0_found_n112_c7,
+      k0_found_n112_c8;
   logic [3:0] k0_found_n112_c9, k0_found_n112_c10, k0_found_n112_c11;
   logic [3:0] k0_n113_c2, k0_n113_c3, k0_n113_c4, k0_n113_c5, k0_n113_c6, k0_n113_c7;
   logic [3:0] k0_n113_c8, k0_n113_c9, k0_n113_c10, k0_n113_c11;
@@ -243,11 +245,13 @@ module hls_ntt_gs_b8 (
   logic [7:0] k0_n166_c1;
   logic [7:0] k0_n167_c1;
   logic [7:0] k0_o_n170_c2;
-  logic [3:0] k0_found_n210_c3, k0_found_n210_c4, k0_found_n210_c5, k0_found_n210_c6, k0_found_n210_c7, k0_found_n210_c8;
+  logic [3:0] k0_found_n210_c3, k0_found_n210_c4, k0_found_n210_c5, k0_found_n210_c6, k0_found_n210_c7,
+      k0_found_n210_c8;
   logic [3:0] k0_found_n210_c9, k0_found_n210_c10, k0_found_n210_c11;
   logic [3:0] k0_n211_c2, k0_n211_c3, k0_n211_c4, k0_n211_c5, k0_n211_c6, k0_n211_c7;
   logic [3:0] k0_n211_c8, k0_n211_c9, k0_n211_c10, k0_n211_c11;
-  logic [3:0] k0_found_n252_c3, k0_found_n252_c4, k0_found_n252_c5, k0_found_n252_c6, k0_found_n252_c7, k0_found_n252_c8;
+  logic [3:0] k0_found_n252_c3, k0_found_n252_c4, k0_found_n252_c5, k0_found_n252_c6, k0_found_n252_c7,
+      k0_found_n252_c8;
   logic [3:0] k0_found_n252_c9, k0_found_n252_c10, k0_found_n252_c11;
   logic [3:0] k0_n253_c2, k0_n253_c3, k0_n253_c4, k0_n253_c5, k0_n253_c6, k0_n253_c7;
   logic [3:0] k0_n253_c8, k0_n253_c9, k0_n253_c10, k0_n253_c11;
@@ -270,11 +274,13 @@ module hls_ntt_gs_b8 (
   logic [7:0] k0_n297_c1;
   logic [7:0] k0_n298_c1;
   logic [7:0] k0_o_n301_c2;
-  logic [3:0] k0_found_n341_c3, k0_found_n341_c4, k0_found_n341_c5, k0_found_n341_c6, k0_found_n341_c7, k0_found_n341_c8;
+  logic [3:0] k0_found_n341_c3, k0_found_n341_c4, k0_found_n341_c5, k0_found_n341_c6, k0_found_n341_c7,
+      k0_found_n341_c8;
   logic [3:0] k0_found_n341_c9, k0_found_n341_c10, k0_found_n341_c11;
   logic [3:0] k0_n342_c2, k0_n342_c3, k0_n342_c4, k0_n342_c5, k0_n342_c6, k0_n342_c7;
   logic [3:0] k0_n342_c8, k0_n342_c9, k0_n342_c10, k0_n342_c11;
-  logic [3:0] k0_found_n383_c3, k0_found_n383_c4, k0_found_n383_c5, k0_found_n383_c6, k0_found_n383_c7, k0_found_n383_c8;
+  logic [3:0] k0_found_n383_c3, k0_found_n383_c4, k0_found_n383_c5, k0_found_n383_c6, k0_found_n383_c7,
+      k0_found_n383_c8;
   logic [3:0] k0_found_n383_c9, k0_found_n383_c10, k0_found_n383_c11;
   logic [3:0] k0_n384_c2, k0_n384_c3, k0_n384_c4, k0_n384_c5, k0_n384_c6, k0_n384_c7;
   logic [3:0] k0_n384_c8, k0_n384_c9, k0_n384_c10, k0_n384_c11;
@@ -297,11 +303,13 @@ module hls_ntt_gs_b8 (
   logic [7:0] k0_n428_c1;
   logic [7:0] k0_n429_c1;
   logic [7:0] k0_o_n432_c2;
-  logic [3:0] k0_found_n472_c3, k0_found_n472_c4, k0_found_n472_c5, k0_found_n472_c6, k0_found_n472_c7, k0_found_n472_c8;
+  logic [3:0] k0_found_n472_c3, k0_found_n472_c4, k0_found_n472_c5, k0_found_n472_c6, k0_found_n472_c7,
+      k0_found_n472_c8;
   logic [3:0] k0_found_n472_c9, k0_found_n472_c10, k0_found_n472_c11;
   logic [3:0] k0_n473_c2, k0_n473_c3, k0_n473_c4, k0_n473_c5, k0_n473_c6, k0_n473_c7;
   logic [3:0] k0_n473_c8, k0_n473_c9, k0_n473_c10, k0_n473_c11;
-  logic [3:0] k0_found_n514_c3, k0_found_n514_c4, k0_found_n514_c5, k0_found_n514_c6, k0_found_n514_c7, k0_found_n514_c8;
+  logic [3:0] k0_found_n514_c3, k0_found_n514_c4, k0_found_n514_c5, k0_found_n514_c6, k0_found_n514_c7,
+      k0_found_n514_c8;
   logic [3:0] k0_found_n514_c9, k0_found_n514_c10, k0_found_n514_c11;
   logic [3:0] k0_n515_c2, k0_n515_c3, k0_n515_c4, k0_n515_c5, k0_n515_c6, k0_n515_c7;
   logic [3:0] k0_n515_c8, k0_n515_c9, k0_n515_c10, k0_n515_c11;
@@ -324,11 +332,13 @@ module hls_ntt_gs_b8 (
   logic [7:0] k0_n559_c1;
   logic [7:0] k0_n560_c1;
   logic [7:0] k0_o_n563_c2;
-  logic [3:0] k0_found_n603_c3, k0_found_n603_c4, k0_found_n603_c5, k0_found_n603_c6, k0_found_n603_c7, k0_found_n603_c8;
+  logic [3:0] k0_found_n603_c3, k0_found_n603_c4, k0_found_n603_c5, k0_found_n603_c6, k0_found_n603_c7,
+      k0_found_n603_c8;
   logic [3:0] k0_found_n603_c9, k0_found_n603_c10, k0_found_n603_c11;
   logic [3:0] k0_n604_c2, k0_n604_c3, k0_n604_c4, k0_n604_c5, k0_n604_c6, k0_n604_c7;
   logic [3:0] k0_n604_c8, k0_n604_c9, k0_n604_c10, k0_n604_c11;
-  logic [3:0] k0_found_n645_c3, k0_found_n645_c4, k0_found_n645_c5, k0_found_n645_c6, k0_found_n645_c7, k0_found_n645_c8;
+  logic [3:0] k0_found_n645_c3, k0_found_n645_c4, k0_found_n645_c5, k0_found_n645_c6, k0_found_n645_c7,
+      k0_found_n645_c8;
   logic [3:0] k0_found_n645_c9, k0_found_n645_c10, k0_found_n645_c11;
   logic [3:0] k0_n646_c2, k0_n646_c3, k0_n646_c4, k0_n646_c5, k0_n646_c6, k0_n646_c7;
   logic [3:0] k0_n646_c8, k0_n646_c9, k0_n646_c10, k0_n646_c11;
@@ -351,11 +361,13 @@ module hls_ntt_gs_b8 (
   logic [7:0] k0_n690_c1;
   logic [7:0] k0_n691_c1;
   logic [7:0] k0_o_n694_c2;
-  logic [3:0] k0_found_n734_c3, k0_found_n734_c4, k0_found_n734_c5, k0_found_n734_c6, k0_found_n734_c7, k0_found_n734_c8;
+  logic [3:0] k0_found_n734_c3, k0_found_n734_c4, k0_found_n734_c5, k0_found_n734_c6, k0_found_n734_c7,
+      k0_found_n734_c8;
   logic [3:0] k0_found_n734_c9, k0_found_n734_c10, k0_found_n734_c11;
   logic [3:0] k0_n735_c2, k0_n735_c3, k0_n735_c4, k0_n735_c5, k0_n735_c6, k0_n735_c7;
   logic [3:0] k0_n735_c8, k0_n735_c9, k0_n735_c10, k0_n735_c11;
-  logic [3:0] k0_found_n776_c3, k0_found_n776_c4, k0_found_n776_c5, k0_found_n776_c6, k0_found_n776_c7, k0_found_n776_c8;
+  logic [3:0] k0_found_n776_c3, k0_found_n776_c4, k0_found_n776_c5, k0_found_n776_c6, k0_found_n776_c7,
+      k0_found_n776_c8;
   logic [3:0] k0_found_n776_c9, k0_found_n776_c10, k0_found_n776_c11;
   logic [3:0] k0_n777_c2, k0_n777_c3, k0_n777_c4, k0_n777_c5, k0_n777_c6, k0_n777_c7;
   logic [3:0] k0_n777_c8, k0_n777_c9, k0_n777_c10, k0_n777_c11;
@@ -378,11 +390,13 @@ module hls_ntt_gs_b8 (
   logic [7:0] k0_n821_c1;
   logic [7:0] k0_n822_c1;
   logic [7:0] k0_o_n825_c2;
-  logic [3:0] k0_found_n865_c3, k0_found_n865_c4, k0_found_n865_c5, k0_found_n865_c6, k0_found_n865_c7, k0_found_n865_c8;
+  logic [3:0] k0_found_n865_c3, k0_found_n865_c4, k0_found_n865_c5, k0_found_n865_c6, k0_found_n865_c7,
+      k0_found_n865_c8;
   logic [3:0] k0_found_n865_c9, k0_found_n865_c10, k0_found_n865_c11;
   logic [3:0] k0_n866_c2, k0_n866_c3, k0_n866_c4, k0_n866_c5, k0_n866_c6, k0_n866_c7;
   logic [3:0] k0_n866_c8, k0_n866_c9, k0_n866_c10, k0_n866_c11;
-  logic [3:0] k0_found_n907_c3, k0_found_n907_c4, k0_found_n907_c5, k0_found_n907_c6, k0_found_n907_c7, k0_found_n907_c8;
+  logic [3:0] k0_found_n907_c3, k0_found_n907_c4, k0_found_n907_c5, k0_found_n907_c6, k0_found_n907_c7,
+      k0_found_n907_c8;
   logic [3:0] k0_found_n907_c9, k0_found_n907_c10, k0_found_n907_c11;
   logic [3:0] k0_n908_c2, k0_n908_c3, k0_n908_c4, k0_n908_c5, k0_n908_c6, k0_n908_c7;
   logic [3:0] k0_n908_c8, k0_n908_c9, k0_n908_c10, k0_n908_c11;
@@ -405,11 +419,13 @@ module hls_ntt_gs_b8 (
   logic [7:0] k0_n952_c1;
   logic [7:0] k0_n953_c1;
   logic [7:0] k0_o_n956_c2;
-  logic [3:0] k0_found_n996_c3, k0_found_n996_c4, k0_found_n996_c5, k0_found_n996_c6, k0_found_n996_c7, k0_found_n996_c8;
+  logic [3:0] k0_found_n996_c3, k0_found_n996_c4, k0_found_n996_c5, k0_found_n996_c6, k0_found_n996_c7,
+      k0_found_n996_c8;
   logic [3:0] k0_found_n996_c9, k0_found_n996_c10, k0_found_n996_c11;
   logic [3:0] k0_n997_c2, k0_n997_c3, k0_n997_c4, k0_n997_c5, k0_n997_c6, k0_n997_c7;
   logic [3:0] k0_n997_c8, k0_n997_c9, k0_n997_c10, k0_n997_c11;
-  logic [3:0] k0_found_n1038_c3, k0_found_n1038_c4, k0_found_n1038_c5, k0_found_n1038_c6, k0_found_n1038_c7, k0_found_n1038_c8;
+  logic [3:0] k0_found_n1038_c3, k0_found_n1038_c4, k0_found_n1038_c5, k0_found_n1038_c6, k0_found_n1038_c7,
+      k0_found_n1038_c8;
   logic [3:0] k0_found_n1038_c9, k0_found_n1038_c10, k0_found_n1038_c11;
   logic [3:0] k0_n1039_c2, k0_n1039_c3, k0_n1039_c4, k0_n1039_c5, k0_n1039_c6, k0_n1039_c7;
   logic [3:0] k0_n1039_c8, k0_n1039_c9, k0_n1039_c10, k0_n1039_c11;
@@ -2870,7 +2886,7 @@ module hls_ntt_gs_b8 (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [15:0] a_read_en_d;
   logic [15:0] [3:0] a_read_addr_d;
   logic [15:0] a_write_en_d;

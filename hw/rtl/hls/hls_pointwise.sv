@@ -4,17 +4,17 @@
 module hls_pointwise (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
   output logic [11:0] a_data_o,  // a: the element of a read, two cycles later.
-  input  logic        b_en_i,  // b: the host reads or writes a place; counts while idle_o is high.
-  input  logic        b_write_i,  // b: it writes.
+  input  logic        b_en_i,  // b: the host reads or writes a place while idle_o is high.
+  input  logic        b_write_i,  // b: the host writes.
   input  logic [1:0]  b_bank_i,  // b: the bank of the place.
   input  logic [5:0]  b_row_i,  // b: the row of the place.
   input  logic [11:0] b_data_i,  // b: the element to write.
@@ -57,7 +57,7 @@ module hls_pointwise (
     end
   end
 
-  // POINTS, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel POINTS: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [5:0] k0_l0_points_q;
@@ -81,7 +81,8 @@ module hls_pointwise (
   end
   assign ends[0] = active_q[0] && k0_all_q && k0_valid[7:0] == '0;
 
-  logic [5:0] k0_l0_points_q_c1, k0_l0_points_q_c2, k0_l0_points_q_c3, k0_l0_points_q_c4, k0_l0_points_q_c5, k0_l0_points_q_c6;
+  logic [5:0] k0_l0_points_q_c1, k0_l0_points_q_c2, k0_l0_points_q_c3, k0_l0_points_q_c4, k0_l0_points_q_c5,
+      k0_l0_points_q_c6;
   logic [5:0] k0_l0_points_q_c7, k0_l0_points_q_c8;
   logic [11:0] k0_n6_c3;
   logic [11:0] k0_n8_c3;
@@ -509,7 +510,7 @@ module hls_pointwise (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
   logic [3:0] [5:0] a_read_addr_d;
   logic [3:0] a_write_en_d;
@@ -603,7 +604,7 @@ module hls_pointwise (
   always_ff @(posedge clk_i) b_host_q <= {b_host_q[0], b_bank_i};
   assign b_data_o = b_read_data[b_host_q[1]];
 
-  // The ports of b. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of b. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] b_read_en_d;
   logic [3:0] [5:0] b_read_addr_d;
   logic [3:0] b_write_en_d;

@@ -7,17 +7,17 @@
 module hls_product (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
   output logic [11:0] a_data_o,  // a: the element of a read, two cycles later.
-  input  logic        b_en_i,  // b: the host reads or writes a place; counts while idle_o is high.
-  input  logic        b_write_i,  // b: it writes.
+  input  logic        b_en_i,  // b: the host reads or writes a place while idle_o is high.
+  input  logic        b_write_i,  // b: the host writes.
   input  logic [1:0]  b_bank_i,  // b: the bank of the place.
   input  logic [5:0]  b_row_i,  // b: the row of the place.
   input  logic [11:0] b_data_i,  // b: the element to write.
@@ -330,7 +330,7 @@ module hls_product (
     endcase
   endfunction
 
-  // GS_BUTTERFLIES, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel GS_BUTTERFLIES: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [2:0] k0_l0_gs_stages_q;
@@ -346,7 +346,8 @@ module hls_product (
       k0_l1_gs_butterflies_q <= 7'd0;
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_gs_stages_q == 3'd7 && k0_l1_gs_butterflies_q == 7'd126;
-      if (k0_l1_gs_butterflies_q == 7'd126) k0_l0_gs_stages_q <= k0_l0_gs_stages_q == 3'd7 ? 3'd0 : k0_l0_gs_stages_q + 3'd1;
+      if (k0_l1_gs_butterflies_q == 7'd126) k0_l0_gs_stages_q <= k0_l0_gs_stages_q == 3'd7 ? 3'd0 : k0_l0_gs_stages_q +
+          3'd1;
       k0_l1_gs_butterflies_q <= k0_l1_gs_butterflies_q == 7'd126 ? 7'd0 : k0_l1_gs_butterflies_q + 7'd2;
     end
   end
@@ -393,11 +394,13 @@ module hls_product (
   logic [7:0] k0_n142_c1;
   logic [7:0] k0_n143_c1;
   logic [7:0] k0_o_n146_c2;
-  logic [1:0] k0_found_n175_c3, k0_found_n175_c4, k0_found_n175_c5, k0_found_n175_c6, k0_found_n175_c7, k0_found_n175_c8;
+  logic [1:0] k0_found_n175_c3, k0_found_n175_c4, k0_found_n175_c5, k0_found_n175_c6, k0_found_n175_c7,
+      k0_found_n175_c8;
   logic [1:0] k0_found_n175_c9, k0_found_n175_c10, k0_found_n175_c11;
   logic [5:0] k0_n176_c2, k0_n176_c3, k0_n176_c4, k0_n176_c5, k0_n176_c6, k0_n176_c7;
   logic [5:0] k0_n176_c8, k0_n176_c9, k0_n176_c10, k0_n176_c11;
-  logic [1:0] k0_found_n206_c3, k0_found_n206_c4, k0_found_n206_c5, k0_found_n206_c6, k0_found_n206_c7, k0_found_n206_c8;
+  logic [1:0] k0_found_n206_c3, k0_found_n206_c4, k0_found_n206_c5, k0_found_n206_c6, k0_found_n206_c7,
+      k0_found_n206_c8;
   logic [1:0] k0_found_n206_c9, k0_found_n206_c10, k0_found_n206_c11;
   logic [5:0] k0_n207_c2, k0_n207_c3, k0_n207_c4, k0_n207_c5, k0_n207_c6, k0_n207_c7;
   logic [5:0] k0_n207_c8, k0_n207_c9, k0_n207_c10, k0_n207_c11;
@@ -1011,7 +1014,7 @@ module hls_product (
   logic [5:0] k0_x9_row;
   assign k0_x9_row = k0_n207_c11;
 
-  // GS_BUTTERFLIES, an iteration of which is in its cycle i where k1_valid[i] is high.
+  // Kernel GS_BUTTERFLIES: while k1_valid[i] is high, an iteration is in its cycle i.
   logic k1_issue, k1_all_q;
   assign k1_issue = active_q[1] && !k1_all_q;
   logic [2:0] k1_l0_gs_stages_q;
@@ -1027,7 +1030,8 @@ module hls_product (
       k1_l1_gs_butterflies_q <= 7'd0;
     end else if (k1_issue) begin
       k1_all_q <= k1_l0_gs_stages_q == 3'd7 && k1_l1_gs_butterflies_q == 7'd126;
-      if (k1_l1_gs_butterflies_q == 7'd126) k1_l0_gs_stages_q <= k1_l0_gs_stages_q == 3'd7 ? 3'd0 : k1_l0_gs_stages_q + 3'd1;
+      if (k1_l1_gs_butterflies_q == 7'd126) k1_l0_gs_stages_q <= k1_l0_gs_stages_q == 3'd7 ? 3'd0 : k1_l0_gs_stages_q +
+          3'd1;
       k1_l1_gs_butterflies_q <= k1_l1_gs_butterflies_q == 7'd126 ? 7'd0 : k1_l1_gs_butterflies_q + 7'd2;
     end
   end
@@ -1074,11 +1078,13 @@ module hls_product (
   logic [7:0] k1_n142_c1;
   logic [7:0] k1_n143_c1;
   logic [7:0] k1_o_n146_c2;
-  logic [1:0] k1_found_n175_c3, k1_found_n175_c4, k1_found_n175_c5, k1_found_n175_c6, k1_found_n175_c7, k1_found_n175_c8;
+  logic [1:0] k1_found_n175_c3, k1_found_n175_c4, k1_found_n175_c5, k1_found_n175_c6, k1_found_n175_c7,
+      k1_found_n175_c8;
   logic [1:0] k1_found_n175_c9, k1_found_n175_c10, k1_found_n175_c11;
   logic [5:0] k1_n176_c2, k1_n176_c3, k1_n176_c4, k1_n176_c5, k1_n176_c6, k1_n176_c7;
   logic [5:0] k1_n176_c8, k1_n176_c9, k1_n176_c10, k1_n176_c11;
-  logic [1:0] k1_found_n206_c3, k1_found_n206_c4, k1_found_n206_c5, k1_found_n206_c6, k1_found_n206_c7, k1_found_n206_c8;
+  logic [1:0] k1_found_n206_c3, k1_found_n206_c4, k1_found_n206_c5, k1_found_n206_c6, k1_found_n206_c7,
+      k1_found_n206_c8;
   logic [1:0] k1_found_n206_c9, k1_found_n206_c10, k1_found_n206_c11;
   logic [5:0] k1_n207_c2, k1_n207_c3, k1_n207_c4, k1_n207_c5, k1_n207_c6, k1_n207_c7;
   logic [5:0] k1_n207_c8, k1_n207_c9, k1_n207_c10, k1_n207_c11;
@@ -1692,7 +1698,7 @@ module hls_product (
   logic [5:0] k1_x9_row;
   assign k1_x9_row = k1_n207_c11;
 
-  // POINTS, an iteration of which is in its cycle i where k2_valid[i] is high.
+  // Kernel POINTS: while k2_valid[i] is high, an iteration is in its cycle i.
   logic k2_issue, k2_all_q;
   assign k2_issue = active_q[2] && !k2_all_q;
   logic [5:0] k2_l0_points_q;
@@ -1716,7 +1722,8 @@ module hls_product (
   end
   assign ends[2] = active_q[2] && k2_all_q && k2_valid[7:0] == '0;
 
-  logic [5:0] k2_l0_points_q_c1, k2_l0_points_q_c2, k2_l0_points_q_c3, k2_l0_points_q_c4, k2_l0_points_q_c5, k2_l0_points_q_c6;
+  logic [5:0] k2_l0_points_q_c1, k2_l0_points_q_c2, k2_l0_points_q_c3, k2_l0_points_q_c4, k2_l0_points_q_c5,
+      k2_l0_points_q_c6;
   logic [5:0] k2_l0_points_q_c7, k2_l0_points_q_c8;
   logic [11:0] k2_n6_c3;
   logic [11:0] k2_n8_c3;
@@ -2125,7 +2132,7 @@ module hls_product (
   logic [5:0] k2_x11_row;
   assign k2_x11_row = k2_l0_points_q_c8;
 
-  // CT_BUTTERFLIES, an iteration of which is in its cycle i where k3_valid[i] is high.
+  // Kernel CT_BUTTERFLIES: while k3_valid[i] is high, an iteration is in its cycle i.
   logic k3_issue, k3_all_q;
   assign k3_issue = active_q[3] && !k3_all_q;
   logic [2:0] k3_l0_ct_stages_q;
@@ -2141,7 +2148,8 @@ module hls_product (
       k3_l1_ct_butterflies_q <= 7'd0;
     end else if (k3_issue) begin
       k3_all_q <= k3_l0_ct_stages_q == 3'd7 && k3_l1_ct_butterflies_q == 7'd126;
-      if (k3_l1_ct_butterflies_q == 7'd126) k3_l0_ct_stages_q <= k3_l0_ct_stages_q == 3'd7 ? 3'd0 : k3_l0_ct_stages_q + 3'd1;
+      if (k3_l1_ct_butterflies_q == 7'd126) k3_l0_ct_stages_q <= k3_l0_ct_stages_q == 3'd7 ? 3'd0 : k3_l0_ct_stages_q +
+          3'd1;
       k3_l1_ct_butterflies_q <= k3_l1_ct_butterflies_q == 7'd126 ? 7'd0 : k3_l1_ct_butterflies_q + 7'd2;
     end
   end
@@ -2202,12 +2210,14 @@ module hls_product (
   logic k3_n173_c2;
   logic k3_p_n185_c2;
   logic k3_n187_c2;
-  logic [1:0] k3_found_n190_c3, k3_found_n190_c4, k3_found_n190_c5, k3_found_n190_c6, k3_found_n190_c7, k3_found_n190_c8;
+  logic [1:0] k3_found_n190_c3, k3_found_n190_c4, k3_found_n190_c5, k3_found_n190_c6, k3_found_n190_c7,
+      k3_found_n190_c8;
   logic [1:0] k3_found_n190_c9, k3_found_n190_c10, k3_found_n190_c11, k3_found_n190_c12, k3_found_n190_c13;
   logic [5:0] k3_n191_c2, k3_n191_c3, k3_n191_c4, k3_n191_c5, k3_n191_c6, k3_n191_c7;
   logic [5:0] k3_n191_c8, k3_n191_c9, k3_n191_c10, k3_n191_c11, k3_n191_c12, k3_n191_c13;
   logic [11:0] k3_u_n192_c6, k3_u_n192_c7, k3_u_n192_c8, k3_u_n192_c9, k3_u_n192_c10, k3_u_n192_c11;
-  logic [1:0] k3_found_n221_c3, k3_found_n221_c4, k3_found_n221_c5, k3_found_n221_c6, k3_found_n221_c7, k3_found_n221_c8;
+  logic [1:0] k3_found_n221_c3, k3_found_n221_c4, k3_found_n221_c5, k3_found_n221_c6, k3_found_n221_c7,
+      k3_found_n221_c8;
   logic [1:0] k3_found_n221_c9, k3_found_n221_c10, k3_found_n221_c11, k3_found_n221_c12, k3_found_n221_c13;
   logic [5:0] k3_n222_c2, k3_n222_c3, k3_n222_c4, k3_n222_c5, k3_n222_c6, k3_n222_c7;
   logic [5:0] k3_n222_c8, k3_n222_c9, k3_n222_c10, k3_n222_c11, k3_n222_c12, k3_n222_c13;
@@ -2927,7 +2937,7 @@ module hls_product (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
   logic [3:0] [5:0] a_read_addr_d;
   logic [3:0] a_write_en_d;
@@ -3093,7 +3103,7 @@ module hls_product (
   always_ff @(posedge clk_i) b_host_q <= {b_host_q[0], b_bank_i};
   assign b_data_o = b_read_data[b_host_q[1]];
 
-  // The ports of b. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of b. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] b_read_en_d;
   logic [3:0] [5:0] b_read_addr_d;
   logic [3:0] b_write_en_d;

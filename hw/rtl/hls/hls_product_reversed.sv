@@ -10,17 +10,17 @@
 module hls_product_reversed (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
-  input  logic        start_i,  // Begins a run; counts while idle_o is high.
+  input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place; counts while idle_o is high.
-  input  logic        a_write_i,  // a: it writes.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
   output logic [11:0] a_data_o,  // a: the element of a read, two cycles later.
-  input  logic        b_en_i,  // b: the host reads or writes a place; counts while idle_o is high.
-  input  logic        b_write_i,  // b: it writes.
+  input  logic        b_en_i,  // b: the host reads or writes a place while idle_o is high.
+  input  logic        b_write_i,  // b: the host writes.
   input  logic [1:0]  b_bank_i,  // b: the bank of the place.
   input  logic [5:0]  b_row_i,  // b: the row of the place.
   input  logic [11:0] b_data_i,  // b: the element to write.
@@ -357,7 +357,7 @@ module hls_product_reversed (
     end
   end
 
-  // REVERSE, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel REVERSE: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
   logic [7:0] k0_l0_reverse_q;
@@ -999,7 +999,7 @@ module hls_product_reversed (
   logic [5:0] k0_x7_row;
   assign k0_x7_row = k0_n293_c3;
 
-  // CT_BUTTERFLIES, an iteration of which is in its cycle i where k1_valid[i] is high.
+  // Kernel CT_BUTTERFLIES: while k1_valid[i] is high, an iteration is in its cycle i.
   logic k1_issue, k1_all_q;
   assign k1_issue = active_q[1] && !k1_all_q;
   logic [2:0] k1_l0_ct_stages_q;
@@ -1015,7 +1015,8 @@ module hls_product_reversed (
       k1_l1_ct_butterflies_q <= 7'd0;
     end else if (k1_issue) begin
       k1_all_q <= k1_l0_ct_stages_q == 3'd7 && k1_l1_ct_butterflies_q == 7'd126;
-      if (k1_l1_ct_butterflies_q == 7'd126) k1_l0_ct_stages_q <= k1_l0_ct_stages_q == 3'd7 ? 3'd0 : k1_l0_ct_stages_q + 3'd1;
+      if (k1_l1_ct_butterflies_q == 7'd126) k1_l0_ct_stages_q <= k1_l0_ct_stages_q == 3'd7 ? 3'd0 : k1_l0_ct_stages_q +
+          3'd1;
       k1_l1_ct_butterflies_q <= k1_l1_ct_butterflies_q == 7'd126 ? 7'd0 : k1_l1_ct_butterflies_q + 7'd2;
     end
   end
@@ -1073,12 +1074,14 @@ module hls_product_reversed (
   logic k1_n161_c2;
   logic k1_p_n173_c2;
   logic k1_n175_c2;
-  logic [1:0] k1_found_n178_c3, k1_found_n178_c4, k1_found_n178_c5, k1_found_n178_c6, k1_found_n178_c7, k1_found_n178_c8;
+  logic [1:0] k1_found_n178_c3, k1_found_n178_c4, k1_found_n178_c5, k1_found_n178_c6, k1_found_n178_c7,
+      k1_found_n178_c8;
   logic [1:0] k1_found_n178_c9, k1_found_n178_c10, k1_found_n178_c11, k1_found_n178_c12;
   logic [5:0] k1_n179_c2, k1_n179_c3, k1_n179_c4, k1_n179_c5, k1_n179_c6, k1_n179_c7;
   logic [5:0] k1_n179_c8, k1_n179_c9, k1_n179_c10, k1_n179_c11, k1_n179_c12;
   logic [11:0] k1_u_n180_c6, k1_u_n180_c7, k1_u_n180_c8, k1_u_n180_c9, k1_u_n180_c10, k1_u_n180_c11;
-  logic [1:0] k1_found_n209_c3, k1_found_n209_c4, k1_found_n209_c5, k1_found_n209_c6, k1_found_n209_c7, k1_found_n209_c8;
+  logic [1:0] k1_found_n209_c3, k1_found_n209_c4, k1_found_n209_c5, k1_found_n209_c6, k1_found_n209_c7,
+      k1_found_n209_c8;
   logic [1:0] k1_found_n209_c9, k1_found_n209_c10, k1_found_n209_c11, k1_found_n209_c12;
   logic [5:0] k1_n210_c2, k1_n210_c3, k1_n210_c4, k1_n210_c5, k1_n210_c6, k1_n210_c7;
   logic [5:0] k1_n210_c8, k1_n210_c9, k1_n210_c10, k1_n210_c11, k1_n210_c12;
@@ -1730,7 +1733,7 @@ module hls_product_reversed (
   logic [5:0] k1_x9_row;
   assign k1_x9_row = k1_n210_c12;
 
-  // REVERSE, an iteration of which is in its cycle i where k2_valid[i] is high.
+  // Kernel REVERSE: while k2_valid[i] is high, an iteration is in its cycle i.
   logic k2_issue, k2_all_q;
   assign k2_issue = active_q[2] && !k2_all_q;
   logic [7:0] k2_l0_reverse_q;
@@ -2372,7 +2375,7 @@ module hls_product_reversed (
   logic [5:0] k2_x7_row;
   assign k2_x7_row = k2_n293_c3;
 
-  // CT_BUTTERFLIES, an iteration of which is in its cycle i where k3_valid[i] is high.
+  // Kernel CT_BUTTERFLIES: while k3_valid[i] is high, an iteration is in its cycle i.
   logic k3_issue, k3_all_q;
   assign k3_issue = active_q[3] && !k3_all_q;
   logic [2:0] k3_l0_ct_stages_q;
@@ -2388,7 +2391,8 @@ module hls_product_reversed (
       k3_l1_ct_butterflies_q <= 7'd0;
     end else if (k3_issue) begin
       k3_all_q <= k3_l0_ct_stages_q == 3'd7 && k3_l1_ct_butterflies_q == 7'd126;
-      if (k3_l1_ct_butterflies_q == 7'd126) k3_l0_ct_stages_q <= k3_l0_ct_stages_q == 3'd7 ? 3'd0 : k3_l0_ct_stages_q + 3'd1;
+      if (k3_l1_ct_butterflies_q == 7'd126) k3_l0_ct_stages_q <= k3_l0_ct_stages_q == 3'd7 ? 3'd0 : k3_l0_ct_stages_q +
+          3'd1;
       k3_l1_ct_butterflies_q <= k3_l1_ct_butterflies_q == 7'd126 ? 7'd0 : k3_l1_ct_butterflies_q + 7'd2;
     end
   end
@@ -2446,12 +2450,14 @@ module hls_product_reversed (
   logic k3_n161_c2;
   logic k3_p_n173_c2;
   logic k3_n175_c2;
-  logic [1:0] k3_found_n178_c3, k3_found_n178_c4, k3_found_n178_c5, k3_found_n178_c6, k3_found_n178_c7, k3_found_n178_c8;
+  logic [1:0] k3_found_n178_c3, k3_found_n178_c4, k3_found_n178_c5, k3_found_n178_c6, k3_found_n178_c7,
+      k3_found_n178_c8;
   logic [1:0] k3_found_n178_c9, k3_found_n178_c10, k3_found_n178_c11, k3_found_n178_c12;
   logic [5:0] k3_n179_c2, k3_n179_c3, k3_n179_c4, k3_n179_c5, k3_n179_c6, k3_n179_c7;
   logic [5:0] k3_n179_c8, k3_n179_c9, k3_n179_c10, k3_n179_c11, k3_n179_c12;
   logic [11:0] k3_u_n180_c6, k3_u_n180_c7, k3_u_n180_c8, k3_u_n180_c9, k3_u_n180_c10, k3_u_n180_c11;
-  logic [1:0] k3_found_n209_c3, k3_found_n209_c4, k3_found_n209_c5, k3_found_n209_c6, k3_found_n209_c7, k3_found_n209_c8;
+  logic [1:0] k3_found_n209_c3, k3_found_n209_c4, k3_found_n209_c5, k3_found_n209_c6, k3_found_n209_c7,
+      k3_found_n209_c8;
   logic [1:0] k3_found_n209_c9, k3_found_n209_c10, k3_found_n209_c11, k3_found_n209_c12;
   logic [5:0] k3_n210_c2, k3_n210_c3, k3_n210_c4, k3_n210_c5, k3_n210_c6, k3_n210_c7;
   logic [5:0] k3_n210_c8, k3_n210_c9, k3_n210_c10, k3_n210_c11, k3_n210_c12;
@@ -3103,7 +3109,7 @@ module hls_product_reversed (
   logic [5:0] k3_x9_row;
   assign k3_x9_row = k3_n210_c12;
 
-  // POINTS, an iteration of which is in its cycle i where k4_valid[i] is high.
+  // Kernel POINTS: while k4_valid[i] is high, an iteration is in its cycle i.
   logic k4_issue, k4_all_q;
   assign k4_issue = active_q[4] && !k4_all_q;
   logic [5:0] k4_l0_points_q;
@@ -3127,7 +3133,8 @@ module hls_product_reversed (
   end
   assign ends[4] = active_q[4] && k4_all_q && k4_valid[7:0] == '0;
 
-  logic [5:0] k4_l0_points_q_c1, k4_l0_points_q_c2, k4_l0_points_q_c3, k4_l0_points_q_c4, k4_l0_points_q_c5, k4_l0_points_q_c6;
+  logic [5:0] k4_l0_points_q_c1, k4_l0_points_q_c2, k4_l0_points_q_c3, k4_l0_points_q_c4, k4_l0_points_q_c5,
+      k4_l0_points_q_c6;
   logic [5:0] k4_l0_points_q_c7, k4_l0_points_q_c8;
   logic [11:0] k4_n6_c3;
   logic [11:0] k4_n8_c3;
@@ -3536,7 +3543,7 @@ module hls_product_reversed (
   logic [5:0] k4_x11_row;
   assign k4_x11_row = k4_l0_points_q_c8;
 
-  // REVERSE, an iteration of which is in its cycle i where k5_valid[i] is high.
+  // Kernel REVERSE: while k5_valid[i] is high, an iteration is in its cycle i.
   logic k5_issue, k5_all_q;
   assign k5_issue = active_q[5] && !k5_all_q;
   logic [7:0] k5_l0_reverse_q;
@@ -4178,7 +4185,7 @@ module hls_product_reversed (
   logic [5:0] k5_x7_row;
   assign k5_x7_row = k5_n293_c3;
 
-  // CT_BUTTERFLIES, an iteration of which is in its cycle i where k6_valid[i] is high.
+  // Kernel CT_BUTTERFLIES: while k6_valid[i] is high, an iteration is in its cycle i.
   logic k6_issue, k6_all_q;
   assign k6_issue = active_q[6] && !k6_all_q;
   logic [2:0] k6_l0_ct_stages_q;
@@ -4194,7 +4201,8 @@ module hls_product_reversed (
       k6_l1_ct_butterflies_q <= 7'd0;
     end else if (k6_issue) begin
       k6_all_q <= k6_l0_ct_stages_q == 3'd7 && k6_l1_ct_butterflies_q == 7'd126;
-      if (k6_l1_ct_butterflies_q == 7'd126) k6_l0_ct_stages_q <= k6_l0_ct_stages_q == 3'd7 ? 3'd0 : k6_l0_ct_stages_q + 3'd1;
+      if (k6_l1_ct_butterflies_q == 7'd126) k6_l0_ct_stages_q <= k6_l0_ct_stages_q == 3'd7 ? 3'd0 : k6_l0_ct_stages_q +
+          3'd1;
       k6_l1_ct_butterflies_q <= k6_l1_ct_butterflies_q == 7'd126 ? 7'd0 : k6_l1_ct_butterflies_q + 7'd2;
     end
   end
@@ -4255,12 +4263,14 @@ module hls_product_reversed (
   logic k6_n173_c2;
   logic k6_p_n185_c2;
   logic k6_n187_c2;
-  logic [1:0] k6_found_n190_c3, k6_found_n190_c4, k6_found_n190_c5, k6_found_n190_c6, k6_found_n190_c7, k6_found_n190_c8;
+  logic [1:0] k6_found_n190_c3, k6_found_n190_c4, k6_found_n190_c5, k6_found_n190_c6, k6_found_n190_c7,
+      k6_found_n190_c8;
   logic [1:0] k6_found_n190_c9, k6_found_n190_c10, k6_found_n190_c11, k6_found_n190_c12, k6_found_n190_c13;
   logic [5:0] k6_n191_c2, k6_n191_c3, k6_n191_c4, k6_n191_c5, k6_n191_c6, k6_n191_c7;
   logic [5:0] k6_n191_c8, k6_n191_c9, k6_n191_c10, k6_n191_c11, k6_n191_c12, k6_n191_c13;
   logic [11:0] k6_u_n192_c6, k6_u_n192_c7, k6_u_n192_c8, k6_u_n192_c9, k6_u_n192_c10, k6_u_n192_c11;
-  logic [1:0] k6_found_n221_c3, k6_found_n221_c4, k6_found_n221_c5, k6_found_n221_c6, k6_found_n221_c7, k6_found_n221_c8;
+  logic [1:0] k6_found_n221_c3, k6_found_n221_c4, k6_found_n221_c5, k6_found_n221_c6, k6_found_n221_c7,
+      k6_found_n221_c8;
   logic [1:0] k6_found_n221_c9, k6_found_n221_c10, k6_found_n221_c11, k6_found_n221_c12, k6_found_n221_c13;
   logic [5:0] k6_n222_c2, k6_n222_c3, k6_n222_c4, k6_n222_c5, k6_n222_c6, k6_n222_c7;
   logic [5:0] k6_n222_c8, k6_n222_c9, k6_n222_c10, k6_n222_c11, k6_n222_c12, k6_n222_c13;
@@ -4980,7 +4990,7 @@ module hls_product_reversed (
   always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
   assign a_data_o = a_read_data[a_host_q[1]];
 
-  // The ports of a. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
   logic [3:0] [5:0] a_read_addr_d;
   logic [3:0] a_write_en_d;
@@ -5110,7 +5120,7 @@ module hls_product_reversed (
   always_ff @(posedge clk_i) b_host_q <= {b_host_q[0], b_bank_i};
   assign b_data_o = b_read_data[b_host_q[1]];
 
-  // The ports of b. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of b. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] b_read_en_d;
   logic [3:0] [5:0] b_read_addr_d;
   logic [3:0] b_write_en_d;
@@ -5165,7 +5175,7 @@ module hls_product_reversed (
     b_write_data <= b_write_data_d;
   end
 
-  // The ports of c. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of c. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] c_read_en_d;
   logic [3:0] [5:0] c_read_addr_d;
   logic [3:0] c_write_en_d;
@@ -5303,7 +5313,7 @@ module hls_product_reversed (
     c_write_data <= c_write_data_d;
   end
 
-  // The ports of d. Each has one access in a cycle at the most: rows and elements are joined by or.
+  // The ports of d. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] d_read_en_d;
   logic [3:0] [5:0] d_read_addr_d;
   logic [3:0] d_write_en_d;

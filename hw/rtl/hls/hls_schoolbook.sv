@@ -5,16 +5,16 @@
 module hls_schoolbook (
   input  logic               clk_i,  // Clock.
   input  logic               rst_ni,  // Asynchronous reset, active low.
-  input  logic               start_i,  // Begins a run; counts while idle_o is high.
+  input  logic               start_i,  // Begins a run while idle_o is high.
   output logic               idle_o,  // No run is in progress.
   output logic               done_o,  // A run has ended in the cycle before.
   input  logic               a_valid_i,  // a: stream: the element is valid.
-  output logic               a_ready_o,  // a: stream: it is taken.
+  output logic               a_ready_o,  // a: stream: the module takes the element.
   input  logic [11:0]        a_data_i,  // a: stream: the element.
   input  logic [15:0] [15:0] b_i,  // b: elements at the start.
   output logic [15:0] [15:0] b_o,  // b: elements at the end.
   output logic               c_valid_o,  // c: stream: the element is valid.
-  input  logic               c_ready_i,  // c: stream: the receiver takes it.
+  input  logic               c_ready_i,  // c: stream: the receiver takes the element.
   output logic [15:0]        c_data_o  // c: stream: the element.
 );
   // The kernels, one after another.
@@ -33,7 +33,7 @@ module hls_schoolbook (
   logic [15:0] [15:0] b_q;
   logic [15:0] [11:0] turned_q;
   logic [15:0] [11:0] sums_q;
-  // TERMS, an iteration of which is in its cycle i where k0_valid[i] is high.
+  // Kernel TERMS: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_taken, k0_given, k0_run;
   logic k0_issue, k0_all_q;
   assign k0_issue = active_q[0] && !k0_all_q;
@@ -1880,12 +1880,12 @@ module hls_schoolbook (
   logic [3:0] k0_x80_bank;
   assign k0_x80_bank = 4'd15;
 
-  // Streams have what is asked for, and take what is written.
+  // The kernel runs if each stream offers the requested element and takes the written one.
   assign k0_given = (!k0_x0_en || a_valid_i);
   assign k0_taken = 1'b1;
   assign k0_run = k0_given && k0_taken;
 
-  // RESULTS, an iteration of which is in its cycle i where k1_valid[i] is high.
+  // Kernel RESULTS: while k1_valid[i] is high, an iteration is in its cycle i.
   logic k1_taken, k1_given, k1_run;
   logic k1_issue, k1_all_q;
   assign k1_issue = active_q[1] && !k1_all_q;
@@ -1914,7 +1914,7 @@ module hls_schoolbook (
   logic [15:0] k1_x1_data;
   assign k1_x1_data = 16'(k1_n4);
 
-  // Streams have what is asked for, and take what is written.
+  // The kernel runs if each stream offers the requested element and takes the written one.
   assign k1_given = 1'b1;
   assign k1_taken = (!k1_x1_en || c_ready_i);
   assign k1_run = k1_given && k1_taken;

@@ -128,7 +128,7 @@ fn module(out: &mut String, one: &OnBench<'_>) {
         if memory.mode == Some(Mode::Stream) {
             let _ = writeln!(out, "  logic {id}_valid, {id}_ready;\n  logic {element} {id}_data;\n  int {id}_at;");
             let _ = writeln!(load, "        {id}_at <= 0;");
-            if design.is_written(memory) {
+            if design.is_stream_written(memory) {
                 connections
                     .push(format!(".{id}_valid_o({id}_valid), .{id}_ready_i({id}_ready), .{id}_data_o({id}_data)"));
                 let _ = writeln!(out, "  logic {element} {id}[{}];", banks * depth);

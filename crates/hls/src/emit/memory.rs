@@ -30,7 +30,7 @@ impl Design {
             Role::Local | Role::Table(_) => Vec::new(),
             Role::Result => vec![port(false, &with(&banks, &element), "o", "the function's value at the end.")],
             Role::Parameter if memory.mode == Some(Mode::Stream) => {
-                if self.is_written(memory) {
+                if self.is_stream_written(memory) {
                     vec![
                         port(false, "", "valid_o", "stream: the element is valid."),
                         port(true, "", "ready_i", "stream: the receiver takes the element."),
@@ -100,7 +100,9 @@ impl Design {
         }
     }
 
-    pub(super) fn is_written(&self, memory: &Memory) -> bool {
+    /// Whether the module writes a stream, as one of its parameters; otherwise it reads it.
+    #[must_use]
+    pub fn is_stream_written(&self, memory: &Memory) -> bool {
         self.signals_of(memory).iter().any(|signal| signal.writes)
     }
 
@@ -211,7 +213,7 @@ impl Design {
         };
         let _ = writeln!(out, "  // The stream {name}.");
         let kernel = signals.first().and_then(|signal| signal.name.split('_').next()).unwrap_or("k0");
-        if self.is_written(memory) {
+        if self.is_stream_written(memory) {
             let _ = writeln!(out, "  assign {name}_valid_o = ({}) && {kernel}_given;", any("en"));
             let data: Vec<String> = signals
                 .iter()

@@ -52,6 +52,30 @@ pub struct Options<'o> {
     pub memories: Memories,
 }
 
+/// Characters of a line.
+const LINE: usize = 120;
+
+/// A module whose lines are not longer than [`LINE`], if they have spaces.
+fn wrapped(module: &str) -> String {
+    let mut out = String::with_capacity(module.len());
+    for line in module.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let mut rest = line;
+        let mut begin = String::new();
+        // A text in quotes must stay whole.
+        while begin.len() + rest.len() > LINE && !line.contains('"') {
+            let most = LINE - begin.len();
+            let Some(at) = rest[..most].rfind(' ').filter(|at| rest[..*at].len() > indent) else { break };
+            let _ = writeln!(out, "{begin}{}", &rest[..at]);
+            rest = rest[at..].trim_start();
+            let comment = if line.trim_start().starts_with("//") { "// " } else { "    " };
+            begin = format!("{}{comment}", " ".repeat(indent));
+        }
+        let _ = writeln!(out, "{begin}{rest}");
+    }
+    out
+}
+
 /// A port of the module.
 struct Port {
     input: bool,
@@ -124,7 +148,7 @@ impl Design {
         }
         self.length(&mut out);
         out.push_str("endmodule\n");
-        out
+        wrapped(&out)
     }
 
     /// The number of cycles from `start_i` to `done_o`, if no stream stalls.

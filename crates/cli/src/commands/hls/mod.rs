@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ciphermill_hls::report::Report;
 use ciphermill_hls::schedule::Target;
-use ciphermill_hls::{Design, Diagnostic, Place, Source, parse};
+use ciphermill_hls::{Design, Diagnostic, Source, parse};
 use clap::{Subcommand, ValueEnum};
 
 use crate::error::CliError;
@@ -125,15 +125,6 @@ impl SourceArgs {
     fn compile(&self, source: &Source, function: &str) -> Result<(Design, Report), CliError> {
         let target = self.target();
         let design = source.compile(&self.define, function, &target).map_err(|diagnostic| self.located(diagnostic))?;
-        if design.kernels.is_empty() {
-            // Such a module would have nothing to wait for.
-            return Err(self.located(Diagnostic {
-                file: source.name().to_owned(),
-                place: Place { file: 0, line: 1, column: 1 },
-                what: format!("function `{function}` reads and writes no array"),
-                way_out: "write its result to an array, or return it".to_owned(),
-            }));
-        }
         let report = Report::of(&design, source, &self.define, &target);
         Ok((design, report))
     }

@@ -1,0 +1,358 @@
+//! The modules from C of hw/hls: what they leave in their memories against the source's reference, and against the definitions
+//! of transforms and products; cycles from start to done; streams that stand still.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ciphermill_cosim::{Configuration, Model};
+use ciphermill_hls::analysis::{Layout, is_registers};
+use ciphermill_hls::ir::{Memory, Role};
+use ciphermill_hls::pragma::Mode;
+use ciphermill_hls::schedule::Target;
+use ciphermill_hls::{Argument, Design, Source as Code, banks};
+use support::{Source, each, with_seeds};
+
+/// What hw/units.toml says of a module.
+struct Compiled {
+    source: Code,
+    function: String,
+    defines: Vec<(String, String)>,
+    design: Design,
+}
+
+impl Compiled {
+    fn of(configuration: &Configuration) -> Self {
+        let hw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hw");
+        let text = std::fs::read_to_string(hw.join("units.toml")).expect("hw/units.toml");
+        let units: toml::Table = text.parse().expect("TOML");
+        let all = units["unit"].as_array().expect("units").iter();
+        let all = all.flat_map(|unit| unit["configuration"].as_array().expect("configurations"));
+        let top = format!("hls_{}", configuration.name);
+        let one = all.filter(|one| one.get("top").and_then(toml::Value::as_str) == Some(&top)).next().expect("it");
+        let said = |name: &str| one["hls"][name].as_str().expect("a text").to_owned();
+        let source = Code::read(&hw.join("hls").join(said("source"))).unwrap_or_else(|error| panic!("{error}"));
+        let defines = one["hls"]["defines"].as_table().expect("macros").iter();
+        let defines: Vec<_> = defines.map(|(name, value)| (name.clone(), value.to_string())).collect();
+        let function = said("function");
+        let target = Target::ecp5(120.0);
+        let design = source.compile(&defines, &function, &target).unwrap_or_else(|error| panic!("{error}"));
+        Self { source, function, defines, design }
+    }
+
+    fn macro_of(&self, name: &str) -> Option<u64> {
+        let (_, value) = self.defines.iter().find(|(other, _)| other == name)?;
+        Some(value.parse().expect("a number"))
+    }
+
+    fn parameters(&self) -> impl Iterator<Item = &Memory> {
+        self.design.program.memories.iter().filter(|memory| memory.role == Role::Parameter)
+    }
+
+    /// The reference's arrays after a call.
+    fn expected(&self, given: &BTreeMap<String, Vec<u64>>) -> BTreeMap<String, Vec<Option<u64>>> {
+        let argument = |memory: &Memory| {
+            let values: Vec<i128> = given[&memory.name].iter().map(|&value| value.into()).collect();
+            if memory.lengths.is_empty() { Argument::Value(values[0]) } else { Argument::Elements(values) }
+        };
+        let arguments: Vec<Argument> = self.parameters().map(argument).collect();
+        let (_, left) =
+            self.source.interpret(&self.defines, &self.function, &arguments).unwrap_or_else(|error| panic!("{error}"));
+        let names = self.parameters().filter(|memory| !memory.lengths.is_empty()).map(|memory| memory.name.clone());
+        let numbers = |values: Vec<Option<i128>>| {
+            values.into_iter().map(|value| value.map(|value| u64::try_from(value).expect("a word"))).collect()
+        };
+        names.zip(left.into_iter().map(numbers)).collect()
+    }
+}
+
+/// A module with its memories.
+struct Bench<'c> {
+    model: Model,
+    compiled: &'c Compiled,
+}
+
+impl<'c> Bench<'c> {
+    fn new(configuration: &'static Configuration, compiled: &'c Compiled, seed: u32) -> Self {
+        let mut model = Model::new(configuration, seed);
+        for memory in compiled.parameters().filter(|memory| is_inside(memory)) {
+            model.set(model.port(&format!("{}_en_i", memory.name)), 0);
+        }
+        for memory in compiled.parameters().filter(|memory| is_stream(memory)) {
+            let input = if compiled.design.is_stream_written(memory) { "ready_i" } else { "valid_i" };
+            model.set(model.port(&format!("{}_{input}", memory.name)), 0);
+        }
+        model.set(model.port("start_i"), 0);
+        model.reset();
+        Self { model, compiled }
+    }
+
+    fn set(&mut self, name: &str, value: u64) {
+        let port = self.model.port(name);
+        self.model.set(port, value);
+    }
+
+    fn get(&self, name: &str) -> u64 {
+        self.model.get(self.model.port(name))
+    }
+
+    /// Points the host's port at an element.
+    fn point(&mut self, memory: &Memory, element: usize) {
+        let layout = Layout::of(memory);
+        let (bank, row) = layout.place(indices(memory, element));
+        if layout.banks > 1 {
+            self.set(&format!("{}_bank_i", memory.name), bank as u64);
+        }
+        self.set(&format!("{}_row_i", memory.name), row as u64);
+    }
+
+    fn store(&mut self, memory: &Memory, values: &[u64]) {
+        let name = &memory.name;
+        self.set(&format!("{name}_en_i"), 1);
+        self.set(&format!("{name}_write_i"), 1);
+        for (element, &value) in values.iter().enumerate() {
+            self.point(memory, element);
+            self.set(&format!("{name}_data_i"), value);
+            self.model.clock();
+        }
+        self.set(&format!("{name}_en_i"), 0);
+    }
+
+    fn load(&mut self, memory: &Memory) -> Vec<u64> {
+        let name = &memory.name;
+        self.set(&format!("{name}_en_i"), 1);
+        self.set(&format!("{name}_write_i"), 0);
+        let mut found = Vec::new();
+        for element in 0..memory.len() {
+            self.point(memory, element);
+            self.model.clock();
+            self.model.clock();
+            self.model.eval();
+            found.push(self.get(&format!("{name}_data_o")));
+        }
+        self.set(&format!("{name}_en_i"), 0);
+        found
+    }
+
+    /// A run on these contents: the arrays after it, and the cycles from start to done.
+    fn run(&mut self, given: &BTreeMap<String, Vec<u64>>, source: &mut Source) -> (BTreeMap<String, Vec<u64>>, u64) {
+        let compiled = self.compiled;
+        for memory in compiled.parameters().filter(|memory| !is_stream(memory)) {
+            let values = &given[&memory.name];
+            if is_inside(memory) {
+                self.store(memory, values);
+            } else {
+                let port = self.model.port(&format!("{}_i", memory.name));
+                self.model.set_elements(port, memory.bits(), values);
+            }
+        }
+        // Writes of the host end behind the registers of the ports.
+        self.model.clock();
+        self.set("start_i", 1);
+        let mut streams: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        let mut offered: BTreeMap<String, (usize, bool)> = BTreeMap::new();
+        let mut cycles = 0;
+        loop {
+            for memory in compiled.parameters().filter(|memory| is_stream(memory)) {
+                let name = &memory.name;
+                if compiled.design.is_stream_written(memory) {
+                    self.set(&format!("{name}_ready_i"), u64::from(source.chance(3, 4)));
+                } else {
+                    let (at, held) = offered.entry(name.clone()).or_default();
+                    *held = *at < memory.len() && (*held || source.chance(3, 4));
+                    let (at, held) = (*at, *held);
+                    self.set(&format!("{name}_valid_i"), u64::from(held));
+                    self.set(&format!("{name}_data_i"), if held { given[name][at] } else { 0 });
+                }
+            }
+            self.model.eval();
+            for memory in compiled.parameters().filter(|memory| is_stream(memory)) {
+                let name = &memory.name;
+                if compiled.design.is_stream_written(memory) {
+                    if self.get(&format!("{name}_valid_o")) == 1 && self.get(&format!("{name}_ready_i")) == 1 {
+                        let element = self.get(&format!("{name}_data_o"));
+                        streams.entry(name.clone()).or_default().push(element);
+                    }
+                } else if self.get(&format!("{name}_ready_o")) == 1
+                    && let Some((at, held)) = offered.get_mut(name)
+                    && *held
+                {
+                    (*at, *held) = (*at + 1, false);
+                }
+            }
+            if cycles > 0 && self.get("done_o") == 1 {
+                break;
+            }
+            assert!(cycles < 1 << 20, "no end");
+            self.model.clock();
+            self.set("start_i", 0);
+            cycles += 1;
+        }
+        let mut left = BTreeMap::new();
+        for memory in compiled.parameters().filter(|memory| !memory.lengths.is_empty()) {
+            let values = if is_stream(memory) {
+                match streams.remove(&memory.name) {
+                    Some(values) => values,
+                    None => given[&memory.name].clone(),
+                }
+            } else if is_inside(memory) {
+                self.load(memory)
+            } else {
+                let mut values = Vec::new();
+                self.model.get_elements(self.model.port(&format!("{}_o", memory.name)), memory.bits(), &mut values);
+                values
+            };
+            left.insert(memory.name.clone(), values);
+        }
+        (left, cycles)
+    }
+}
+
+fn is_stream(memory: &Memory) -> bool {
+    memory.mode == Some(Mode::Stream)
+}
+
+fn is_inside(memory: &Memory) -> bool {
+    !is_stream(memory) && !is_registers(memory)
+}
+
+fn indices(memory: &Memory, element: usize) -> Vec<usize> {
+    let mut rest = element;
+    let mut found: Vec<usize> = memory.lengths.iter().rev().map(|&length| (rest % length, rest /= length).0).collect();
+    found.reverse();
+    found
+}
+
+fn random(compiled: &Compiled, source: &mut Source) -> BTreeMap<String, Vec<u64>> {
+    let values = |memory: &Memory, source: &mut Source| {
+        let most = u64::try_from(memory.range.1).expect("a word");
+        (0..memory.len()).map(|_| source.below(most + 1)).collect()
+    };
+    compiled.parameters().map(|memory| (memory.name.clone(), values(memory, source))).collect()
+}
+
+#[test]
+fn kernels_have_the_values_of_their_source() {
+    each("hls", |configuration| {
+        let compiled = Compiled::of(configuration);
+        let has_streams = compiled.parameters().any(is_stream);
+        with_seeds(|source| {
+            let mut bench = Bench::new(configuration, &compiled, source.below(1 << 32) as u32);
+            for _ in 0..support::frames(2, 2) {
+                let given = random(&compiled, source);
+                let (left, cycles) = bench.run(&given, source);
+                for (name, expected) in compiled.expected(&given) {
+                    for (element, (expected, found)) in expected.iter().zip(&left[&name]).enumerate() {
+                        assert!(expected.is_none_or(|expected| expected == *found), "{name}[{element}]");
+                    }
+                }
+                if !has_streams {
+                    assert_eq!(cycles, compiled.design.run_cycles());
+                }
+            }
+        });
+    });
+}
+
+/// Words in the order of the arrays' banks.
+struct Words {
+    log_n: u32,
+    masks: Vec<u32>,
+}
+
+impl Words {
+    fn of(compiled: &Compiled) -> Self {
+        let log_n = compiled.macro_of("N").expect("N").ilog2();
+        let butterflies = compiled.macro_of("B").expect("B").ilog2();
+        Self { log_n, masks: banks::masks(log_n, butterflies).expect("banks") }
+    }
+
+    /// The place of word x in an array of [banks][rows].
+    fn place(&self, x: usize) -> usize {
+        let bit = |(i, mask): (usize, &u32)| ((x as u32 & mask).count_ones() as usize & 1) << i;
+        let bank: usize = self.masks.iter().enumerate().map(bit).sum();
+        bank * ((1 << self.log_n) >> self.masks.len()) + (x >> self.masks.len())
+    }
+
+    fn placed(&self, words: &[u64]) -> Vec<u64> {
+        let mut array = vec![0; words.len()];
+        words.iter().enumerate().for_each(|(x, &word)| array[self.place(x)] = word);
+        array
+    }
+
+    fn taken(&self, array: &[u64]) -> Vec<u64> {
+        (0..array.len()).map(|x| array[self.place(x)]).collect()
+    }
+
+    fn reversed(&self, x: usize) -> usize {
+        x.reverse_bits() >> (usize::BITS - self.log_n)
+    }
+}
+
+fn power(base: u64, mut exponent: u64, q: u64) -> u64 {
+    let (mut result, mut square) = (1u128, u128::from(base));
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = result * square % u128::from(q);
+        }
+        square = square * square % u128::from(q);
+        exponent >>= 1;
+    }
+    result as u64
+}
+
+/// The product of two polynomials modulo x^n − 1, or x^n + 1.
+fn convolution(a: &[u64], b: &[u64], q: u64, negacyclic: bool) -> Vec<u64> {
+    let n = a.len();
+    let q = u128::from(q);
+    let mut product = vec![0u128; n];
+    for (i, &x) in a.iter().enumerate() {
+        for (j, &y) in b.iter().enumerate() {
+            let term = u128::from(x) * u128::from(y) % q;
+            let term = if negacyclic && i + j >= n { q - term } else { term };
+            product[(i + j) % n] = (product[(i + j) % n] + term) % q;
+        }
+    }
+    product.into_iter().map(|value| value as u64).collect()
+}
+
+/// Transforms and products by their definitions, which owe nothing to the sources.
+#[test]
+fn transforms_and_products_have_the_values_of_their_definitions() {
+    each("hls", |configuration| {
+        let compiled = Compiled::of(configuration);
+        let kind = match compiled.function.as_str() {
+            kind @ ("ntt_gs" | "product" | "product_reversed" | "kyber_product" | "negacyclic_product") => {
+                kind.to_owned()
+            }
+            _ => return,
+        };
+        let (words, q) = (Words::of(&compiled), compiled.macro_of("Q").expect("Q"));
+        let n = 1usize << words.log_n;
+        let mut source = Source::seeded(11);
+        let mut bench = Bench::new(configuration, &compiled, 3);
+        let polynomial = |source: &mut Source| (0..n).map(|_| source.below(q)).collect::<Vec<u64>>();
+        let (a, b) = (polynomial(&mut source), polynomial(&mut source));
+        let mut given = BTreeMap::from([("a".to_owned(), words.placed(&a))]);
+        if kind != "ntt_gs" {
+            given.insert("b".to_owned(), words.placed(&b));
+        }
+        let (left, _) = bench.run(&given, &mut source);
+        let found = words.taken(&left["a"]);
+        if kind == "ntt_gs" {
+            // The root that the source takes: a power of the generator 3.
+            let root = power(3, (q - 1) / n as u64, q);
+            for (i, &value) in found.iter().enumerate() {
+                let place = words.reversed(i) as u64;
+                let term =
+                    |(j, &x): (usize, &u64)| u128::from(x) * u128::from(power(root, place * j as u64 % n as u64, q));
+                let sum: u128 = a.iter().enumerate().map(term).sum();
+                assert_eq!(u128::from(value), sum % u128::from(q), "{i}");
+            }
+        } else {
+            let negacyclic = matches!(kind.as_str(), "kyber_product" | "negacyclic_product");
+            assert_eq!(found, convolution(&a, &b, q, negacyclic));
+        }
+    });
+}
