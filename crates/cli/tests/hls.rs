@@ -127,8 +127,7 @@ fn diagnostics_have_place_bound_and_way_out() {
     bench.write("sub/k.c", "#include \"k.h\"\n");
     bench.run(["hls", "check", "sub/k.c"]).failed(&["error: sub/k.h:2:"]);
     assert!(!bench.path("o").exists());
-    check("void k(unsigned char a[8]) { }\n", &[])
-        .failed(&["k.c:1:6: `k` does nothing"]);
+    check("void k(unsigned char a[8]) { }\n", &[]).failed(&["k.c:1:6: `k` does nothing"]);
     bench.write("k.c", "void k(void) { goto x; }");
     bench.run(["hls", "compile", "k.c", "--out", "o"]).failed(&["k.c:1:"]);
     assert!(!bench.path("o").exists(), "a refused source leaves no directory");
