@@ -102,7 +102,7 @@ impl<'c> Bench<'c> {
     /// Points the host's port at an element.
     fn point(&mut self, memory: &Memory, element: usize) {
         let layout = Layout::of(memory);
-        let (bank, row) = layout.place(indices(memory, element));
+        let (bank, row) = layout.place(memory.indices(element));
         if layout.banks > 1 {
             self.set(&format!("{}_bank_i", memory.name), bank as u64);
         }
@@ -223,13 +223,6 @@ fn is_stream(memory: &Memory) -> bool {
 
 fn is_inside(memory: &Memory) -> bool {
     !is_stream(memory) && !is_registers(memory)
-}
-
-fn indices(memory: &Memory, element: usize) -> Vec<usize> {
-    let mut rest = element;
-    let mut found: Vec<usize> = memory.lengths.iter().rev().map(|&length| (rest % length, rest /= length).0).collect();
-    found.reverse();
-    found
 }
 
 fn random(compiled: &Compiled, source: &mut Source) -> BTreeMap<String, Vec<u64>> {

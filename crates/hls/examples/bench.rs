@@ -32,16 +32,9 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [out, path, rest @ ..] = arguments.as_slice() else { return Err("bench OUT SOURCE FUNCTION...".into()) };
     let (out, path) = (Path::new(out), Path::new(path));
-    let folder = path.parent().ok_or("a source in a folder")?;
-    let name = path.file_name().and_then(|name| name.to_str()).ok_or("a name")?;
-    let mut source = Source::new(name, std::fs::read_to_string(path)?);
-    for entry in std::fs::read_dir(folder)? {
-        let header = entry?.path();
-        if header.extension().is_some_and(|extension| extension == "h") {
-            let name = header.file_name().and_then(|name| name.to_str()).ok_or("a name")?.to_owned();
-            source = source.with_header(name, std::fs::read_to_string(&header)?);
-        }
-    }
+    let source = Source::read(path)?;
+    let name = source.name().to_owned();
+    let name = name.as_str();
     let mut designs: Vec<(String, Design, Vec<Run>)> = Vec::new();
     let memories = if std::env::var_os("OUTSIDE").is_some() { Memories::Outside } else { Memories::Inside };
     let mut seed = 0x9e37_79b9_7f4a_7c15;

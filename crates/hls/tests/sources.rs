@@ -8,15 +8,8 @@ use ciphermill_hls::{Argument, Source};
 
 /// A source of hw/hls with its headers.
 fn source(name: &str) -> Source {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hw/hls");
-    let text =
-        |path: &Path| std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let source = Source::new(name, text(&folder.join(name)));
-    let files = std::fs::read_dir(&folder).expect("the sources").map(|entry| entry.expect("a file").path());
-    files.filter(|path| path.extension().is_some_and(|extension| extension == "h")).fold(source, |source, path| {
-        let name = path.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
-        source.with_header(name, text(&path))
-    })
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hw/hls").join(name);
+    Source::read(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn defines(n: usize, q: u64, b: usize) -> Vec<(String, String)> {

@@ -63,11 +63,7 @@ fn placed(memory: &Memory, contents: &[Option<i128>]) -> Vec<Option<i128>> {
     let layout = Layout::of(memory);
     let mut places = vec![None; layout.banks * layout.depth];
     for (element, value) in contents.iter().enumerate() {
-        let mut rest = element;
-        let mut indices: Vec<usize> =
-            memory.lengths.iter().rev().map(|&length| (rest % length, rest /= length).0).collect();
-        indices.reverse();
-        let (bank, row) = layout.place(indices);
+        let (bank, row) = layout.place(memory.indices(element));
         places[bank * layout.depth + row] = *value;
     }
     places

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{Exploration, Figures, Point};
+use crate::report::escape;
 
 // Pixels.
 const LEFT: f64 = 80.0;
@@ -23,14 +24,6 @@ text { font: 12px sans-serif; fill: #222 }
 .pareto { fill: #99c1f1; stroke: #1a5fb4; fill-opacity: 0.8 }
 .other { fill: #deddda; stroke: #77767b; fill-opacity: 0.6 }
 ";
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace(char::is_control, " ")
-}
 
 /// A logarithmic axis.
 struct Axis {

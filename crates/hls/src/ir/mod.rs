@@ -80,6 +80,17 @@ impl Memory {
         self.lengths.iter().zip(indices).fold(0, |element, (&length, index)| element * length + index as usize)
     }
 
+    /// The indices of the element with that number.
+    #[must_use]
+    pub fn indices(&self, mut element: usize) -> Vec<usize> {
+        let mut indices = vec![0; self.lengths.len()];
+        for (index, &length) in indices.iter_mut().zip(&self.lengths).rev() {
+            *index = element % length;
+            element /= length;
+        }
+        indices
+    }
+
     /// The bits of an element.
     #[must_use]
     pub fn bits(&self) -> u32 {

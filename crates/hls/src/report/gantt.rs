@@ -42,7 +42,7 @@ text { font: 12px sans-serif; fill: #222 }
 ";
 
 /// Text within an element of the picture.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

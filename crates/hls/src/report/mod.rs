@@ -22,6 +22,7 @@ use crate::pragma::Ports;
 use crate::schedule::Target;
 
 pub use estimate::Estimate;
+pub(crate) use gantt::escape;
 pub use hardware::{Hardware, Multiplier, Registers};
 
 /// The schema of a [`Report`]. Its number changes with each incompatible change.
