@@ -125,6 +125,7 @@ SUBPAGES = {
         "tfhe_engine",
         "paillier_engine",
         "rvfhe_lane",
+        "hls",
         "flow",
         "proofs",
         "results",
