@@ -10,13 +10,13 @@ module hls_dilithium (
   input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [22:0] a_data_i,  // a: the element to write.
   output logic [22:0] a_data_o,  // a: the element of a read, two cycles later.
-  input  logic        b_en_i,  // b: the host reads or writes a place while idle_o is high.
+  input  logic        b_en_i,  // b: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic        b_write_i,  // b: the host writes.
   input  logic [1:0]  b_bank_i,  // b: the bank of the place.
   input  logic [5:0]  b_row_i,  // b: the row of the place.
@@ -588,7 +588,7 @@ module hls_dilithium (
 
   // Kernel FORWARD: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
-  assign k0_issue = active_q[0] && !k0_all_q;
+  assign k0_issue = (active_q[0] || (idle_o && start_i)) && !k0_all_q;
   logic [2:0] k0_l0_forward_layers_q;
   logic [6:0] k0_l1_forward_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -596,7 +596,7 @@ module hls_dilithium (
       k0_all_q <= 1'b0;
       k0_l0_forward_layers_q <= 3'd0;
       k0_l1_forward_q <= 7'd0;
-    end else if (!active_q[0]) begin
+    end else if (ends[0]) begin
       k0_all_q <= 1'b0;
       k0_l0_forward_layers_q <= 3'd0;
       k0_l1_forward_q <= 7'd0;
@@ -1388,7 +1388,7 @@ module hls_dilithium (
       k1_all_q <= 1'b0;
       k1_l0_forward_layers_q <= 3'd0;
       k1_l1_forward_q <= 7'd0;
-    end else if (!active_q[1]) begin
+    end else if (ends[1]) begin
       k1_all_q <= 1'b0;
       k1_l0_forward_layers_q <= 3'd0;
       k1_l1_forward_q <= 7'd0;
@@ -2178,7 +2178,7 @@ module hls_dilithium (
     if (!rst_ni) begin
       k2_all_q <= 1'b0;
       k2_l0_points_q <= 6'd0;
-    end else if (!active_q[2]) begin
+    end else if (ends[2]) begin
       k2_all_q <= 1'b0;
       k2_l0_points_q <= 6'd0;
     end else if (k2_issue) begin
@@ -2617,7 +2617,7 @@ module hls_dilithium (
       k3_all_q <= 1'b0;
       k3_l0_inverse_layers_q <= 3'd0;
       k3_l1_inverse_q <= 7'd0;
-    end else if (!active_q[3]) begin
+    end else if (ends[3]) begin
       k3_all_q <= 1'b0;
       k3_l0_inverse_layers_q <= 3'd0;
       k3_l1_inverse_q <= 7'd0;
@@ -3395,13 +3395,13 @@ module hls_dilithium (
 
   // The host's access to a.
   logic a_host_read_en;
-  assign a_host_read_en = a_en_i && !a_write_i && idle_o;
+  assign a_host_read_en = a_en_i && !a_write_i && idle_o && !start_i;
   logic [1:0] a_host_read_bank;
   assign a_host_read_bank = a_bank_i;
   logic [5:0] a_host_read_row;
   assign a_host_read_row = a_row_i;
   logic a_host_write_en;
-  assign a_host_write_en = a_en_i && a_write_i && idle_o;
+  assign a_host_write_en = a_en_i && a_write_i && idle_o && !start_i;
   logic [1:0] a_host_write_bank;
   assign a_host_write_bank = a_bank_i;
   logic [5:0] a_host_write_row;
@@ -3561,13 +3561,13 @@ module hls_dilithium (
 
   // The host's access to b.
   logic b_host_read_en;
-  assign b_host_read_en = b_en_i && !b_write_i && idle_o;
+  assign b_host_read_en = b_en_i && !b_write_i && idle_o && !start_i;
   logic [1:0] b_host_read_bank;
   assign b_host_read_bank = b_bank_i;
   logic [5:0] b_host_read_row;
   assign b_host_read_row = b_row_i;
   logic b_host_write_en;
-  assign b_host_write_en = b_en_i && b_write_i && idle_o;
+  assign b_host_write_en = b_en_i && b_write_i && idle_o && !start_i;
   logic [1:0] b_host_write_bank;
   assign b_host_write_bank = b_bank_i;
   logic [5:0] b_host_write_row;
@@ -3675,7 +3675,7 @@ module hls_dilithium (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 11'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 11'd1661) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 11'd1660) else $error("a run of another length");
   end
 `endif
 endmodule

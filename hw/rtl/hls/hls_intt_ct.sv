@@ -7,7 +7,7 @@ module hls_intt_ct (
   input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic        a_write_i,  // a: the host writes.
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
@@ -176,7 +176,7 @@ module hls_intt_ct (
 
   // Kernel CT_BUTTERFLIES: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
-  assign k0_issue = active_q[0] && !k0_all_q;
+  assign k0_issue = (active_q[0] || (idle_o && start_i)) && !k0_all_q;
   logic [2:0] k0_l0_ct_stages_q;
   logic [6:0] k0_l1_ct_butterflies_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -184,7 +184,7 @@ module hls_intt_ct (
       k0_all_q <= 1'b0;
       k0_l0_ct_stages_q <= 3'd0;
       k0_l1_ct_butterflies_q <= 7'd0;
-    end else if (!active_q[0]) begin
+    end else if (ends[0]) begin
       k0_all_q <= 1'b0;
       k0_l0_ct_stages_q <= 3'd0;
       k0_l1_ct_butterflies_q <= 7'd0;
@@ -962,13 +962,13 @@ module hls_intt_ct (
 
   // The host's access to a.
   logic a_host_read_en;
-  assign a_host_read_en = a_en_i && !a_write_i && idle_o;
+  assign a_host_read_en = a_en_i && !a_write_i && idle_o && !start_i;
   logic [1:0] a_host_read_bank;
   assign a_host_read_bank = a_bank_i;
   logic [5:0] a_host_read_row;
   assign a_host_read_row = a_row_i;
   logic a_host_write_en;
-  assign a_host_write_en = a_en_i && a_write_i && idle_o;
+  assign a_host_write_en = a_en_i && a_write_i && idle_o && !start_i;
   logic [1:0] a_host_write_bank;
   assign a_host_write_bank = a_bank_i;
   logic [5:0] a_host_write_row;
@@ -1060,7 +1060,7 @@ module hls_intt_ct (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 10'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 10'd526) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 10'd525) else $error("a run of another length");
   end
 `endif
 endmodule

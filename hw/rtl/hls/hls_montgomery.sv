@@ -11,7 +11,7 @@ module hls_montgomery (
   output logic              done_o,  // A run has ended in the cycle before.
   input  logic [9:0] [25:0] a_i,  // a: elements at the start.
   output logic [9:0] [25:0] a_o,  // a: elements at the end.
-  input  logic              b_en_i,  // b: the host reads or writes a place while idle_o is high.
+  input  logic              b_en_i,  // b: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic              b_write_i,  // b: the host writes.
   input  logic [3:0]        b_row_i,  // b: the row of the place.
   input  logic [16:0]       b_data_i,  // b: the element to write.
@@ -19,7 +19,7 @@ module hls_montgomery (
   input  logic [9:0] [25:0] n_i,  // n: elements at the start.
   output logic [9:0] [25:0] n_o,  // n: elements at the end.
   input  logic [0:0] [16:0] u_i,  // u: the value at the start.
-  input  logic              r_en_i,  // r: the host reads or writes a place while idle_o is high.
+  input  logic              r_en_i,  // r: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic              r_write_i,  // r: the host writes.
   input  logic [3:0]        r_row_i,  // r: the row of the place.
   input  logic [25:0]       r_data_i,  // r: the element to write.
@@ -77,7 +77,7 @@ module hls_montgomery (
       k0_all_q <= 1'b0;
       k0_wait_q <= '0;
       k0_l0_digits_of_b_q <= 4'd0;
-    end else if (!active_q[0]) begin
+    end else if (ends[0]) begin
       k0_all_q <= 1'b0;
       k0_wait_q <= '0;
       k0_l0_digits_of_b_q <= 4'd0;
@@ -889,7 +889,7 @@ module hls_montgomery (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       k1_all_q <= 1'b0;
-    end else if (!active_q[1]) begin
+    end else if (ends[1]) begin
       k1_all_q <= 1'b0;
     end else if (k1_issue) begin
       k1_all_q <= 1'b1;
@@ -913,7 +913,7 @@ module hls_montgomery (
     if (!rst_ni) begin
       k2_all_q <= 1'b0;
       k2_l0_carries_q <= 4'd0;
-    end else if (!active_q[2]) begin
+    end else if (ends[2]) begin
       k2_all_q <= 1'b0;
       k2_l0_carries_q <= 4'd0;
     end else if (k2_issue) begin
@@ -956,11 +956,11 @@ module hls_montgomery (
 
   // The host's access to b.
   logic b_host_read_en;
-  assign b_host_read_en = b_en_i && !b_write_i && idle_o;
+  assign b_host_read_en = b_en_i && !b_write_i && idle_o && !start_i;
   logic [3:0] b_host_read_row;
   assign b_host_read_row = b_row_i;
   logic b_host_write_en;
-  assign b_host_write_en = b_en_i && b_write_i && idle_o;
+  assign b_host_write_en = b_en_i && b_write_i && idle_o && !start_i;
   logic [3:0] b_host_write_row;
   assign b_host_write_row = b_row_i;
   logic [16:0] b_host_write_data;
@@ -1023,11 +1023,11 @@ module hls_montgomery (
 
   // The host's access to r.
   logic r_host_read_en;
-  assign r_host_read_en = r_en_i && !r_write_i && idle_o;
+  assign r_host_read_en = r_en_i && !r_write_i && idle_o && !start_i;
   logic [3:0] r_host_read_row;
   assign r_host_read_row = r_row_i;
   logic r_host_write_en;
-  assign r_host_write_en = r_en_i && r_write_i && idle_o;
+  assign r_host_write_en = r_en_i && r_write_i && idle_o && !start_i;
   logic [3:0] r_host_write_row;
   assign r_host_write_row = r_row_i;
   logic [25:0] r_host_write_data;

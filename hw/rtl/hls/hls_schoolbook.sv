@@ -42,7 +42,7 @@ module hls_schoolbook (
     if (!rst_ni) begin
       k0_all_q <= 1'b0;
       k0_l0_terms_q <= 4'd0;
-    end else if (!active_q[0]) begin
+    end else if (ends[0]) begin
       k0_all_q <= 1'b0;
       k0_l0_terms_q <= 4'd0;
     end else if (k0_issue && k0_run) begin
@@ -1894,7 +1894,7 @@ module hls_schoolbook (
     if (!rst_ni) begin
       k1_all_q <= 1'b0;
       k1_l0_results_q <= 4'd0;
-    end else if (!active_q[1]) begin
+    end else if (ends[1]) begin
       k1_all_q <= 1'b0;
       k1_l0_results_q <= 4'd0;
     end else if (k1_issue && k1_run) begin

@@ -174,11 +174,12 @@ impl<'d> Emission<'d> {
         let wait = schedule.interval.max(1) - 1;
         let most_wait = wait + schedule.gap;
         let wait_bits = bits((0, i128::from(most_wait)));
+        let active = self.design.is_active(k);
         if most_wait > 0 {
             let _ = writeln!(out, "  logic{} k{k}_wait_q;", vector(wait_bits));
-            let _ = writeln!(out, "  assign k{k}_issue = active_q[{k}] && !k{k}_all_q && k{k}_wait_q == '0;");
+            let _ = writeln!(out, "  assign k{k}_issue = {active} && !k{k}_all_q && k{k}_wait_q == '0;");
         } else {
-            let _ = writeln!(out, "  assign k{k}_issue = active_q[{k}] && !k{k}_all_q;");
+            let _ = writeln!(out, "  assign k{k}_issue = {active} && !k{k}_all_q;");
         }
         // A loop of one iteration has a constant instead of a counter.
         let counter = |level: usize| {
@@ -217,7 +218,7 @@ impl<'d> Emission<'d> {
         let _ = writeln!(out, "  always_ff @(posedge clk_i or negedge rst_ni) begin");
         let _ = writeln!(out, "    if (!rst_ni) begin");
         reset(out);
-        let _ = writeln!(out, "    end else if (!active_q[{k}]) begin");
+        let _ = writeln!(out, "    end else if (ends[{k}]) begin");
         reset(out);
         let _ = writeln!(out, "    end else if (k{k}_issue{run}) begin");
         let _ = writeln!(out, "      k{k}_all_q <= {};", ends(0));

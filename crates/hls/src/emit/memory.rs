@@ -55,7 +55,7 @@ impl Design {
             Role::Parameter if self.is_inside(memory, options) => {
                 let bank = vector(address_bits(banks_of));
                 let mut ports = vec![
-                    port(true, "", "en_i", "the host reads or writes a place while idle_o is high."),
+                    port(true, "", "en_i", "the host reads or writes a place while idle_o is high and start_i is low."),
                     port(true, "", "write_i", "the host writes."),
                 ];
                 if banks_of > 1 {
@@ -257,7 +257,10 @@ fn host(out: &mut String, memory: &Memory, layout: &Layout) -> [Signal; 2] {
     let _ = writeln!(out, "  // The host's access to {name}.");
     for (kind, sign) in [("read", "!"), ("write", "")] {
         let _ = writeln!(out, "  logic {name}_host_{kind}_en;");
-        let _ = writeln!(out, "  assign {name}_host_{kind}_en = {name}_en_i && {sign}{name}_write_i && idle_o;");
+        let _ = writeln!(
+            out,
+            "  assign {name}_host_{kind}_en = {name}_en_i && {sign}{name}_write_i && idle_o && !start_i;"
+        );
         if layout.banks > 1 {
             let _ = writeln!(
                 out,

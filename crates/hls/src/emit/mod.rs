@@ -11,8 +11,9 @@ mod names;
 
 use std::fmt::Write as _;
 
+use crate::analysis::is_registers;
 use crate::compile::{Design, Scheduled};
-use crate::ir::bits;
+use crate::ir::{Memory, Role, bits};
 use crate::pragma::Mode;
 use kernel::Emission;
 
@@ -156,7 +157,22 @@ impl Design {
     pub fn run_cycles(&self) -> u64 {
         // The end of a kernel is detected in its last cycle, or one cycle later if an iteration has only one cycle.
         let of = |one: &Scheduled| one.schedule.cycles(&one.kernel) + u64::from(one.schedule.depth == 1);
-        1 + self.kernels.iter().map(of).sum::<u64>()
+        u64::from(!self.begins_at_once()) + self.kernels.iter().map(of).sum::<u64>()
+    }
+
+    /// Whether the first iteration begins in the cycle of `start_i`. Values of parameters in registers are loaded in that cycle,
+    /// and the ready signal of a stream must not depend on `start_i`, so in these cases it begins one cycle later.
+    fn begins_at_once(&self) -> bool {
+        let is_loaded = |memory: &Memory| memory.role == Role::Parameter && is_registers(memory);
+        !self.program.memories.iter().any(is_loaded) && !self.kernels[0].waits(self)
+    }
+
+    /// The condition under which a kernel is active.
+    fn is_active(&self, kernel: usize) -> String {
+        match kernel {
+            0 if self.begins_at_once() => "(active_q[0] || (idle_o && start_i))".to_owned(),
+            _ => format!("active_q[{kernel}]"),
+        }
     }
 
     /// The control, which runs the kernels one after another.
