@@ -162,7 +162,7 @@ impl Design {
 
     /// Whether the first iteration begins in the cycle of `start_i`. Values of parameters in registers are loaded in that cycle,
     /// and the ready signal of a stream must not depend on `start_i`, so in these cases it begins one cycle later.
-    fn begins_at_once(&self) -> bool {
+    pub(crate) fn begins_at_once(&self) -> bool {
         let is_loaded = |memory: &Memory| memory.role == Role::Parameter && is_registers(memory);
         !self.program.memories.iter().any(is_loaded) && !self.kernels[0].waits(self)
     }

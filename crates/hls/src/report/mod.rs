@@ -289,18 +289,18 @@ impl Report {
         // If an iteration has one cycle, the end of the kernel is detected one cycle later.
         let term =
             |one: &KernelReport| if one.depth == 1 { format!("({} + 1)", one.cycles) } else { one.cycles.to_string() };
-        let terms: Vec<String> = kernels.iter().map(term).collect();
+        let late = if design.begins_at_once() { None } else { Some("1".to_owned()) };
+        let terms: Vec<String> = late.into_iter().chain(kernels.iter().map(term)).collect();
         Self {
             schema: SCHEMA.to_owned(),
             source: source.name().to_owned(),
             function: design.program.name.clone(),
             defines: defines.iter().cloned().collect(),
             target: TargetReport { name: target.name.clone(), mhz: (1e6 / target.period).round() / 1e3 },
-            // The state machine needs a cycle to begin.
             cycles: Cycles {
                 kind: "analytic".to_owned(),
                 start_to_done: design.run_cycles(),
-                follows: std::iter::once("1".to_owned()).chain(terms).collect::<Vec<_>>().join(" + "),
+                follows: terms.join(" + "),
             },
             estimate: Estimate::of(design, &hardware),
             memories,
