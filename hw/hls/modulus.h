@@ -39,9 +39,19 @@ static word_t times(word_t x, word_t y) {
 }
 #endif
 
+// The comparisons below do not wait for a sum, so that hardware computes both results at the same time and selects one.
+
 static word_t sum(word_t x, word_t y) {
-  word_t s = x + y;
-  return s >= Q ? s - Q : s;
+  word_t room = Q - x;
+  word_t s = y >= room ? y - room : x + y;
+  assert(s < Q);
+  return s;
+}
+
+static word_t difference(word_t x, word_t y) {
+  word_t d = x >= y ? x - y : x + Q - y;
+  assert(d < Q);
+  return d;
 }
 
 // Half of a residue if `halved`. The inverse transforms halve in every stage, so that they divide by the number of points.

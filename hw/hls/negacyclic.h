@@ -53,7 +53,7 @@ FORWARD_LAYERS:
         assert(v < Q);
         word_t t = times(v, w[(1 << i) + (e >> (LOG_N - i))]);
         even[b] = sum(u, t);
-        odd[b] = sum(u, Q - t);
+        odd[b] = difference(u, t);
       }
       for (unsigned b = 0; b < B; b++) {
         unsigned e = rotate(2 * (s + b), LOG_N - i - 1), o = rotate(2 * (s + b) + 1, LOG_N - i - 1);

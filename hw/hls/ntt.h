@@ -63,7 +63,7 @@ CT_STAGES:
         assert(v < Q);
         word_t t = times(v, w[(s + b) >> (LOG_N - 1 - i) << (LOG_N - 1 - i)]);
         even[b] = scaled(sum(u, t), inverse);
-        odd[b] = scaled(sum(u, Q - t), inverse);
+        odd[b] = scaled(difference(u, t), inverse);
       }
       for (unsigned b = 0; b < B; b++) {
         unsigned e = rotate(2 * (s + b), i), o = rotate(2 * (s + b) + 1, i);

@@ -1,6 +1,6 @@
 // Compiled from hw/hls/montgomery.c by `ciphermill hls compile`: change the source, not this file.
 //
-//   DIGITS_OF_B: 16 iterations, one in 10 cycles, 16 cycles each, 166 in all
+//   DIGITS_OF_B: 16 iterations, one in 9 cycles, 15 cycles each, 150 in all
 //   code_1: 1 iterations, one in a cycle, 1 cycles each, 1 in all
 //   CARRIES: 10 iterations, one in a cycle, 1 cycles each, 10 in all
 module hls_montgomery (
@@ -83,19 +83,19 @@ module hls_montgomery (
       k0_l0_digits_of_b_q <= 4'd0;
     end else if (k0_issue) begin
       k0_all_q <= k0_l0_digits_of_b_q == 4'd15;
-      k0_wait_q <= 4'd9;
+      k0_wait_q <= 4'd8;
       k0_l0_digits_of_b_q <= k0_l0_digits_of_b_q == 4'd15 ? 4'd0 : k0_l0_digits_of_b_q + 4'd1;
     end else if (k0_wait_q != '0) begin
       k0_wait_q <= k0_wait_q - 1'b1;
     end
   end
-  logic [15:0] k0_valid;
+  logic [14:0] k0_valid;
   assign k0_valid[0] = k0_issue;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) k0_valid[15:1] <= '0;
-    else k0_valid[15:1] <= k0_valid[14:0];
+    if (!rst_ni) k0_valid[14:1] <= '0;
+    else k0_valid[14:1] <= k0_valid[13:0];
   end
-  assign ends[0] = active_q[0] && k0_all_q && k0_valid[14:0] == '0;
+  assign ends[0] = active_q[0] && k0_all_q && k0_valid[13:0] == '0;
 
   logic [16:0] k0_n8_c1, k0_n8_c2, k0_n8_c3, k0_n8_c4, k0_n8_c5, k0_n8_c6;
   logic [16:0] k0_n8_c7;
@@ -103,75 +103,74 @@ module hls_montgomery (
   logic k0_n13_c1, k0_n13_c2, k0_n13_c3, k0_n13_c4, k0_n13_c5, k0_n13_c6;
   logic k0_n14_c1, k0_n14_c2, k0_n14_c3, k0_n14_c4, k0_n14_c5, k0_n14_c6;
   logic [43:0] k0_s_0_n20_c7, k0_s_0_n20_c8, k0_s_0_n20_c9, k0_s_0_n20_c10, k0_s_0_n20_c11, k0_s_0_n20_c12;
-  logic [43:0] k0_s_0_n20_c13, k0_s_0_n20_c14;
+  logic [43:0] k0_s_0_n20_c13;
   logic [25:0] k0_n21_c1, k0_n21_c2;
   logic [43:0] k0_s_1_n25_c7, k0_s_1_n25_c8, k0_s_1_n25_c9, k0_s_1_n25_c10, k0_s_1_n25_c11, k0_s_1_n25_c12;
-  logic [43:0] k0_s_1_n25_c13, k0_s_1_n25_c14;
+  logic [43:0] k0_s_1_n25_c13;
   logic [25:0] k0_n27_c1, k0_n27_c2;
   logic [43:0] k0_s_2_n31_c7, k0_s_2_n31_c8, k0_s_2_n31_c9, k0_s_2_n31_c10, k0_s_2_n31_c11, k0_s_2_n31_c12;
-  logic [43:0] k0_s_2_n31_c13, k0_s_2_n31_c14;
+  logic [43:0] k0_s_2_n31_c13;
   logic [25:0] k0_n33_c1, k0_n33_c2;
   logic [43:0] k0_s_3_n37_c7, k0_s_3_n37_c8, k0_s_3_n37_c9, k0_s_3_n37_c10, k0_s_3_n37_c11, k0_s_3_n37_c12;
-  logic [43:0] k0_s_3_n37_c13, k0_s_3_n37_c14;
+  logic [43:0] k0_s_3_n37_c13;
   logic [25:0] k0_n38_c1, k0_n38_c2;
   logic [43:0] k0_s_4_n42_c7, k0_s_4_n42_c8, k0_s_4_n42_c9, k0_s_4_n42_c10, k0_s_4_n42_c11, k0_s_4_n42_c12;
-  logic [43:0] k0_s_4_n42_c13, k0_s_4_n42_c14;
+  logic [43:0] k0_s_4_n42_c13;
   logic [25:0] k0_n44_c1, k0_n44_c2;
   logic [43:0] k0_s_5_n48_c7, k0_s_5_n48_c8, k0_s_5_n48_c9, k0_s_5_n48_c10, k0_s_5_n48_c11, k0_s_5_n48_c12;
-  logic [43:0] k0_s_5_n48_c13, k0_s_5_n48_c14;
+  logic [43:0] k0_s_5_n48_c13;
   logic [25:0] k0_n50_c1, k0_n50_c2;
   logic [43:0] k0_s_6_n54_c7, k0_s_6_n54_c8, k0_s_6_n54_c9, k0_s_6_n54_c10, k0_s_6_n54_c11, k0_s_6_n54_c12;
-  logic [43:0] k0_s_6_n54_c13, k0_s_6_n54_c14;
+  logic [43:0] k0_s_6_n54_c13;
   logic [25:0] k0_n56_c1, k0_n56_c2;
   logic [43:0] k0_s_7_n60_c7, k0_s_7_n60_c8, k0_s_7_n60_c9, k0_s_7_n60_c10, k0_s_7_n60_c11, k0_s_7_n60_c12;
-  logic [43:0] k0_s_7_n60_c13, k0_s_7_n60_c14;
+  logic [43:0] k0_s_7_n60_c13;
   logic [25:0] k0_n62_c1, k0_n62_c2;
   logic [43:0] k0_s_8_n66_c7, k0_s_8_n66_c8, k0_s_8_n66_c9, k0_s_8_n66_c10, k0_s_8_n66_c11, k0_s_8_n66_c12;
-  logic [43:0] k0_s_8_n66_c13, k0_s_8_n66_c14;
+  logic [43:0] k0_s_8_n66_c13;
   logic [25:0] k0_n68_c1, k0_n68_c2;
   logic [27:0] k0_before_n70_c6;
   logic [43:0] k0_s_9_n72_c7, k0_s_9_n72_c8, k0_s_9_n72_c9, k0_s_9_n72_c10, k0_s_9_n72_c11, k0_s_9_n72_c12;
-  logic [43:0] k0_s_9_n72_c13, k0_s_9_n72_c14;
+  logic [43:0] k0_s_9_n72_c13;
   logic [16:0] k0_n74_c7;
-  logic [16:0] k0_factor_n76_c10;
   logic [25:0] k0_n77_c1, k0_n77_c2, k0_n77_c3, k0_n77_c4, k0_n77_c5, k0_n77_c6;
-  logic [25:0] k0_n77_c7, k0_n77_c8, k0_n77_c9, k0_n77_c10;
+  logic [25:0] k0_n77_c7, k0_n77_c8, k0_n77_c9;
   logic [25:0] k0_n80_c1, k0_n80_c2, k0_n80_c3, k0_n80_c4, k0_n80_c5, k0_n80_c6;
-  logic [25:0] k0_n80_c7, k0_n80_c8, k0_n80_c9, k0_n80_c10;
+  logic [25:0] k0_n80_c7, k0_n80_c8, k0_n80_c9;
   logic [25:0] k0_n83_c1, k0_n83_c2, k0_n83_c3, k0_n83_c4, k0_n83_c5, k0_n83_c6;
-  logic [25:0] k0_n83_c7, k0_n83_c8, k0_n83_c9, k0_n83_c10;
+  logic [25:0] k0_n83_c7, k0_n83_c8, k0_n83_c9;
   logic [25:0] k0_n86_c1, k0_n86_c2, k0_n86_c3, k0_n86_c4, k0_n86_c5, k0_n86_c6;
-  logic [25:0] k0_n86_c7, k0_n86_c8, k0_n86_c9, k0_n86_c10;
+  logic [25:0] k0_n86_c7, k0_n86_c8, k0_n86_c9;
   logic [25:0] k0_n89_c1, k0_n89_c2, k0_n89_c3, k0_n89_c4, k0_n89_c5, k0_n89_c6;
-  logic [25:0] k0_n89_c7, k0_n89_c8, k0_n89_c9, k0_n89_c10;
+  logic [25:0] k0_n89_c7, k0_n89_c8, k0_n89_c9;
   logic [25:0] k0_n92_c1, k0_n92_c2, k0_n92_c3, k0_n92_c4, k0_n92_c5, k0_n92_c6;
-  logic [25:0] k0_n92_c7, k0_n92_c8, k0_n92_c9, k0_n92_c10;
+  logic [25:0] k0_n92_c7, k0_n92_c8, k0_n92_c9;
   logic [25:0] k0_n95_c1, k0_n95_c2, k0_n95_c3, k0_n95_c4, k0_n95_c5, k0_n95_c6;
-  logic [25:0] k0_n95_c7, k0_n95_c8, k0_n95_c9, k0_n95_c10;
+  logic [25:0] k0_n95_c7, k0_n95_c8, k0_n95_c9;
   logic [25:0] k0_n98_c1, k0_n98_c2, k0_n98_c3, k0_n98_c4, k0_n98_c5, k0_n98_c6;
-  logic [25:0] k0_n98_c7, k0_n98_c8, k0_n98_c9, k0_n98_c10;
+  logic [25:0] k0_n98_c7, k0_n98_c8, k0_n98_c9;
   logic [25:0] k0_n101_c1, k0_n101_c2, k0_n101_c3, k0_n101_c4, k0_n101_c5, k0_n101_c6;
-  logic [25:0] k0_n101_c7, k0_n101_c8, k0_n101_c9, k0_n101_c10;
+  logic [25:0] k0_n101_c7, k0_n101_c8, k0_n101_c9;
   logic [25:0] k0_n104_c1, k0_n104_c2, k0_n104_c3, k0_n104_c4, k0_n104_c5, k0_n104_c6;
-  logic [25:0] k0_n104_c7, k0_n104_c8, k0_n104_c9, k0_n104_c10;
-  logic [27:0] k0_n107_c15;
-  logic [25:0] k0_n109_c15;
-  logic [27:0] k0_n111_c15;
-  logic [25:0] k0_n113_c15;
-  logic [27:0] k0_n115_c15;
-  logic [25:0] k0_n117_c15;
-  logic [27:0] k0_n119_c15;
-  logic [25:0] k0_n121_c15;
-  logic [27:0] k0_n123_c15;
-  logic [25:0] k0_n125_c15;
-  logic [27:0] k0_n127_c15;
-  logic [25:0] k0_n129_c15;
-  logic [27:0] k0_n131_c15;
-  logic [25:0] k0_n133_c15;
-  logic [27:0] k0_n135_c15;
-  logic [25:0] k0_n137_c15;
-  logic [27:0] k0_n139_c15;
-  logic [25:0] k0_n141_c15;
+  logic [25:0] k0_n104_c7, k0_n104_c8, k0_n104_c9;
+  logic [27:0] k0_n107_c14;
+  logic [25:0] k0_n109_c14;
+  logic [27:0] k0_n111_c14;
+  logic [25:0] k0_n113_c14;
+  logic [27:0] k0_n115_c14;
+  logic [25:0] k0_n117_c14;
+  logic [27:0] k0_n119_c14;
+  logic [25:0] k0_n121_c14;
+  logic [27:0] k0_n123_c14;
+  logic [25:0] k0_n125_c14;
+  logic [27:0] k0_n127_c14;
+  logic [25:0] k0_n129_c14;
+  logic [27:0] k0_n131_c14;
+  logic [25:0] k0_n133_c14;
+  logic [27:0] k0_n135_c14;
+  logic [25:0] k0_n137_c14;
+  logic [27:0] k0_n139_c14;
+  logic [25:0] k0_n141_c14;
   logic [16:0] k0_digit_n5;
   assign k0_digit_n5 = b_read_data[0];
   logic [16:0] k0_n8;
@@ -367,130 +366,130 @@ module hls_montgomery (
   logic [42:0] k0_n78;
   assign k0_n78 = k0_n78_p[3];
   always_ff @(posedge clk_i) begin
-    k0_n78_p[0] <= 43'(k0_factor_n76_c10) * 43'(k0_n77_c10);
+    k0_n78_p[0] <= 43'(k0_factor_n76) * 43'(k0_n77_c9);
     k0_n78_p[1] <= k0_n78_p[0];
     k0_n78_p[2] <= k0_n78_p[1];
     k0_n78_p[3] <= k0_n78_p[2];
   end
   logic [44:0] k0_s_0_n79;
-  assign k0_s_0_n79 = 45'(k0_s_0_n20_c14) + 45'(k0_n78);
+  assign k0_s_0_n79 = 45'(k0_s_0_n20_c13) + 45'(k0_n78);
   logic [25:0] k0_n80;
   assign k0_n80 = n_q[4'd1];
   logic [3:0] [42:0] k0_n81_p;
   logic [42:0] k0_n81;
   assign k0_n81 = k0_n81_p[3];
   always_ff @(posedge clk_i) begin
-    k0_n81_p[0] <= 43'(k0_factor_n76_c10) * 43'(k0_n80_c10);
+    k0_n81_p[0] <= 43'(k0_factor_n76) * 43'(k0_n80_c9);
     k0_n81_p[1] <= k0_n81_p[0];
     k0_n81_p[2] <= k0_n81_p[1];
     k0_n81_p[3] <= k0_n81_p[2];
   end
   logic [44:0] k0_s_1_n82;
-  assign k0_s_1_n82 = 45'(k0_s_1_n25_c14) + 45'(k0_n81);
+  assign k0_s_1_n82 = 45'(k0_s_1_n25_c13) + 45'(k0_n81);
   logic [25:0] k0_n83;
   assign k0_n83 = n_q[4'd2];
   logic [3:0] [42:0] k0_n84_p;
   logic [42:0] k0_n84;
   assign k0_n84 = k0_n84_p[3];
   always_ff @(posedge clk_i) begin
-    k0_n84_p[0] <= 43'(k0_factor_n76_c10) * 43'(k0_n83_c10);
+    k0_n84_p[0] <= 43'(k0_factor_n76) * 43'(k0_n83_c9);
     k0_n84_p[1] <= k0_n84_p[0];
     k0_n84_p[2] <= k0_n84_p[1];
     k0_n84_p[3] <= k0_n84_p[2];
   end
   logic [44:0] k0_s_2_n85;
-  assign k0_s_2_n85 = 45'(k0_s_2_n31_c14) + 45'(k0_n84);
+  assign k0_s_2_n85 = 45'(k0_s_2_n31_c13) + 45'(k0_n84);
   logic [25:0] k0_n86;
   assign k0_n86 = n_q[4'd3];
   logic [3:0] [42:0] k0_n87_p;
   logic [42:0] k0_n87;
   assign k0_n87 = k0_n87_p[3];
   always_ff @(posedge clk_i) begin
-    k0_n87_p[0] <= 43'(k0_factor_n76_c10) * 43'(k0_n86_c10);
+    k0_n87_p[0] <= 43'(k0_factor_n76) * 43'(k0_n86_c9);
     k0_n87_p[1] <= k0_n87_p[0];
     k0_n87_p[2] <= k0_n87_p[1];
     k0_n87_p[3] <= k0_n87_p[2];
   end
   logic [44:0] k0_s_3_n88;
-  assign k0_s_3_n88 = 45'(k0_s_3_n37_c14) + 45'(k0_n87);
+  assign k0_s_3_n88 = 45'(k0_s_3_n37_c13) + 45'(k0_n87);
   logic [25:0] k0_n89;
   assign k0_n89 = n_q[4'd4];
   logic [3:0] [42:0] k0_n90_p;
   logic [42:0] k0_n90;
   assign k0_n90 = k0_n90_p[3];
   always_ff @(posedge clk_i) begin
-    k0_n90_p[0] <= 43'(k0_factor_n76_c10) * 43'(k0_n89_c10);
+    k0_n90_p[0] <= 43'(k0_factor_n76) * 43'(k0_n89_c9);
     k0_n90_p[1] <= k0_n90_p[0];
     k0_n90_p[2] <= k0_n90_p[1];
     k0_n90_p[3] <= k0_n90_p[2];
   end
   logic [44:0] k0_s_4_n91;
-  assign k0_s_4_n91 = 45'(k0_s_4_n42_c14) + 45'(k0_n90);
+  assign k0_s_4_n91 = 45'(k0_s_4_n42_c13) + 45'(k0_n90);
   logic [25:0] k0_n92;
   assign k0_n92 = n_q[4'd5];
   logic [3:0] [42:0] k0_n93_p;
   logic [42:0] k0_n93;
   assign k0_n93 = k0_n93_p[3];
   always_ff @(posedge clk_i) begin
-    k0_n93_p[0] <= 43'(k0_factor_n76_c10) * 43'(k0_n92_c10);
+    k0_n93_p[0] <= 43'(k0_factor_n76) * 43'(k0_n92_c9);
     k0_n93_p[1] <= k0_n93_p[0];
     k0_n93_p[2] <= k0_n93_p[1];
     k0_n93_p[3] <= k0_n93_p[2];
   end
   logic [44:0] k0_s_5_n94;
-  assign k0_s_5_n94 = 45'(k0_s_5_n48_c14) + 45'(k0_n93);
+  assign k0_s_5_n94 = 45'(k0_s_5_n48_c13) + 45'(k0_n93);
   logic [25:0] k0_n95;
   assign k0_n95 = n_q[4'd6];
   logic [3:0] [42:0] k0_n96_p;
   logic [42:0] k0_n96;
   assign k0_n96 = k0_n96_p[3];
   always_ff @(posedge clk_i) begin
-    k0_n96_p[0] <= 43'(k0_factor_n76_c10) * 43'(k0_n95_c10);
+    k0_n96_p[0] <= 43'(k0_factor_n76) * 43'(k0_n95_c9);
     k0_n96_p[1] <= k0_n96_p[0];
     k0_n96_p[2] <= k0_n96_p[1];
     k0_n96_p[3] <= k0_n96_p[2];
   end
   logic [44:0] k0_s_6_n97;
-  assign k0_s_6_n97 = 45'(k0_s_6_n54_c14) + 45'(k0_n96);
+  assign k0_s_6_n97 = 45'(k0_s_6_n54_c13) + 45'(k0_n96);
   logic [25:0] k0_n98;
   assign k0_n98 = n_q[4'd7];
   logic [3:0] [42:0] k0_n99_p;
   logic [42:0] k0_n99;
   assign k0_n99 = k0_n99_p[3];
   always_ff @(posedge clk_i) begin
-    k0_n99_p[0] <= 43'(k0_factor_n76_c10) * 43'(k0_n98_c10);
+    k0_n99_p[0] <= 43'(k0_factor_n76) * 43'(k0_n98_c9);
     k0_n99_p[1] <= k0_n99_p[0];
     k0_n99_p[2] <= k0_n99_p[1];
     k0_n99_p[3] <= k0_n99_p[2];
   end
   logic [44:0] k0_s_7_n100;
-  assign k0_s_7_n100 = 45'(k0_s_7_n60_c14) + 45'(k0_n99);
+  assign k0_s_7_n100 = 45'(k0_s_7_n60_c13) + 45'(k0_n99);
   logic [25:0] k0_n101;
   assign k0_n101 = n_q[4'd8];
   logic [3:0] [42:0] k0_n102_p;
   logic [42:0] k0_n102;
   assign k0_n102 = k0_n102_p[3];
   always_ff @(posedge clk_i) begin
-    k0_n102_p[0] <= 43'(k0_factor_n76_c10) * 43'(k0_n101_c10);
+    k0_n102_p[0] <= 43'(k0_factor_n76) * 43'(k0_n101_c9);
     k0_n102_p[1] <= k0_n102_p[0];
     k0_n102_p[2] <= k0_n102_p[1];
     k0_n102_p[3] <= k0_n102_p[2];
   end
   logic [44:0] k0_s_8_n103;
-  assign k0_s_8_n103 = 45'(k0_s_8_n66_c14) + 45'(k0_n102);
+  assign k0_s_8_n103 = 45'(k0_s_8_n66_c13) + 45'(k0_n102);
   logic [25:0] k0_n104;
   assign k0_n104 = n_q[4'd9];
   logic [3:0] [42:0] k0_n105_p;
   logic [42:0] k0_n105;
   assign k0_n105 = k0_n105_p[3];
   always_ff @(posedge clk_i) begin
-    k0_n105_p[0] <= 43'(k0_factor_n76_c10) * 43'(k0_n104_c10);
+    k0_n105_p[0] <= 43'(k0_factor_n76) * 43'(k0_n104_c9);
     k0_n105_p[1] <= k0_n105_p[0];
     k0_n105_p[2] <= k0_n105_p[1];
     k0_n105_p[3] <= k0_n105_p[2];
   end
   logic [44:0] k0_s_9_n106;
-  assign k0_s_9_n106 = 45'(k0_s_9_n72_c14) + 45'(k0_n105);
+  assign k0_s_9_n106 = 45'(k0_s_9_n72_c13) + 45'(k0_n105);
   logic [27:0] k0_n107;
   assign k0_n107 = 28'(k0_s_0_n79 >> 5'd17);
   logic [16:0] k0_n108;
@@ -498,7 +497,7 @@ module hls_montgomery (
   logic [25:0] k0_n109;
   assign k0_n109 = 26'(k0_n108) << 4'd9;
   logic [27:0] k0_n110;
-  assign k0_n110 = k0_n107_c15 + 28'(k0_n109_c15);
+  assign k0_n110 = k0_n107_c14 + 28'(k0_n109_c14);
   logic [27:0] k0_n111;
   assign k0_n111 = 28'(k0_s_1_n82 >> 5'd17);
   logic [16:0] k0_n112;
@@ -506,7 +505,7 @@ module hls_montgomery (
   logic [25:0] k0_n113;
   assign k0_n113 = 26'(k0_n112) << 4'd9;
   logic [27:0] k0_n114;
-  assign k0_n114 = k0_n111_c15 + 28'(k0_n113_c15);
+  assign k0_n114 = k0_n111_c14 + 28'(k0_n113_c14);
   logic [27:0] k0_n115;
   assign k0_n115 = 28'(k0_s_2_n85 >> 5'd17);
   logic [16:0] k0_n116;
@@ -514,7 +513,7 @@ module hls_montgomery (
   logic [25:0] k0_n117;
   assign k0_n117 = 26'(k0_n116) << 4'd9;
   logic [27:0] k0_n118;
-  assign k0_n118 = k0_n115_c15 + 28'(k0_n117_c15);
+  assign k0_n118 = k0_n115_c14 + 28'(k0_n117_c14);
   logic [27:0] k0_n119;
   assign k0_n119 = 28'(k0_s_3_n88 >> 5'd17);
   logic [16:0] k0_n120;
@@ -522,7 +521,7 @@ module hls_montgomery (
   logic [25:0] k0_n121;
   assign k0_n121 = 26'(k0_n120) << 4'd9;
   logic [27:0] k0_n122;
-  assign k0_n122 = k0_n119_c15 + 28'(k0_n121_c15);
+  assign k0_n122 = k0_n119_c14 + 28'(k0_n121_c14);
   logic [27:0] k0_n123;
   assign k0_n123 = 28'(k0_s_4_n91 >> 5'd17);
   logic [16:0] k0_n124;
@@ -530,7 +529,7 @@ module hls_montgomery (
   logic [25:0] k0_n125;
   assign k0_n125 = 26'(k0_n124) << 4'd9;
   logic [27:0] k0_n126;
-  assign k0_n126 = k0_n123_c15 + 28'(k0_n125_c15);
+  assign k0_n126 = k0_n123_c14 + 28'(k0_n125_c14);
   logic [27:0] k0_n127;
   assign k0_n127 = 28'(k0_s_5_n94 >> 5'd17);
   logic [16:0] k0_n128;
@@ -538,7 +537,7 @@ module hls_montgomery (
   logic [25:0] k0_n129;
   assign k0_n129 = 26'(k0_n128) << 4'd9;
   logic [27:0] k0_n130;
-  assign k0_n130 = k0_n127_c15 + 28'(k0_n129_c15);
+  assign k0_n130 = k0_n127_c14 + 28'(k0_n129_c14);
   logic [27:0] k0_n131;
   assign k0_n131 = 28'(k0_s_6_n97 >> 5'd17);
   logic [16:0] k0_n132;
@@ -546,7 +545,7 @@ module hls_montgomery (
   logic [25:0] k0_n133;
   assign k0_n133 = 26'(k0_n132) << 4'd9;
   logic [27:0] k0_n134;
-  assign k0_n134 = k0_n131_c15 + 28'(k0_n133_c15);
+  assign k0_n134 = k0_n131_c14 + 28'(k0_n133_c14);
   logic [27:0] k0_n135;
   assign k0_n135 = 28'(k0_s_7_n100 >> 5'd17);
   logic [16:0] k0_n136;
@@ -554,7 +553,7 @@ module hls_montgomery (
   logic [25:0] k0_n137;
   assign k0_n137 = 26'(k0_n136) << 4'd9;
   logic [27:0] k0_n138;
-  assign k0_n138 = k0_n135_c15 + 28'(k0_n137_c15);
+  assign k0_n138 = k0_n135_c14 + 28'(k0_n137_c14);
   logic [27:0] k0_n139;
   assign k0_n139 = 28'(k0_s_8_n103 >> 5'd17);
   logic [16:0] k0_n140;
@@ -562,7 +561,7 @@ module hls_montgomery (
   logic [25:0] k0_n141;
   assign k0_n141 = 26'(k0_n140) << 4'd9;
   logic [27:0] k0_n142;
-  assign k0_n142 = k0_n139_c15 + 28'(k0_n141_c15);
+  assign k0_n142 = k0_n139_c14 + 28'(k0_n141_c14);
   logic [27:0] k0_n143;
   assign k0_n143 = 28'(k0_s_9_n106 >> 5'd17);
   always_ff @(posedge clk_i) begin
@@ -594,7 +593,6 @@ module hls_montgomery (
     k0_s_0_n20_c11 <= k0_s_0_n20_c10;
     k0_s_0_n20_c12 <= k0_s_0_n20_c11;
     k0_s_0_n20_c13 <= k0_s_0_n20_c12;
-    k0_s_0_n20_c14 <= k0_s_0_n20_c13;
     k0_n21_c1 <= k0_n21;
     k0_n21_c2 <= k0_n21_c1;
     k0_s_1_n25_c7 <= k0_s_1_n25;
@@ -604,7 +602,6 @@ module hls_montgomery (
     k0_s_1_n25_c11 <= k0_s_1_n25_c10;
     k0_s_1_n25_c12 <= k0_s_1_n25_c11;
     k0_s_1_n25_c13 <= k0_s_1_n25_c12;
-    k0_s_1_n25_c14 <= k0_s_1_n25_c13;
     k0_n27_c1 <= k0_n27;
     k0_n27_c2 <= k0_n27_c1;
     k0_s_2_n31_c7 <= k0_s_2_n31;
@@ -614,7 +611,6 @@ module hls_montgomery (
     k0_s_2_n31_c11 <= k0_s_2_n31_c10;
     k0_s_2_n31_c12 <= k0_s_2_n31_c11;
     k0_s_2_n31_c13 <= k0_s_2_n31_c12;
-    k0_s_2_n31_c14 <= k0_s_2_n31_c13;
     k0_n33_c1 <= k0_n33;
     k0_n33_c2 <= k0_n33_c1;
     k0_s_3_n37_c7 <= k0_s_3_n37;
@@ -624,7 +620,6 @@ module hls_montgomery (
     k0_s_3_n37_c11 <= k0_s_3_n37_c10;
     k0_s_3_n37_c12 <= k0_s_3_n37_c11;
     k0_s_3_n37_c13 <= k0_s_3_n37_c12;
-    k0_s_3_n37_c14 <= k0_s_3_n37_c13;
     k0_n38_c1 <= k0_n38;
     k0_n38_c2 <= k0_n38_c1;
     k0_s_4_n42_c7 <= k0_s_4_n42;
@@ -634,7 +629,6 @@ module hls_montgomery (
     k0_s_4_n42_c11 <= k0_s_4_n42_c10;
     k0_s_4_n42_c12 <= k0_s_4_n42_c11;
     k0_s_4_n42_c13 <= k0_s_4_n42_c12;
-    k0_s_4_n42_c14 <= k0_s_4_n42_c13;
     k0_n44_c1 <= k0_n44;
     k0_n44_c2 <= k0_n44_c1;
     k0_s_5_n48_c7 <= k0_s_5_n48;
@@ -644,7 +638,6 @@ module hls_montgomery (
     k0_s_5_n48_c11 <= k0_s_5_n48_c10;
     k0_s_5_n48_c12 <= k0_s_5_n48_c11;
     k0_s_5_n48_c13 <= k0_s_5_n48_c12;
-    k0_s_5_n48_c14 <= k0_s_5_n48_c13;
     k0_n50_c1 <= k0_n50;
     k0_n50_c2 <= k0_n50_c1;
     k0_s_6_n54_c7 <= k0_s_6_n54;
@@ -654,7 +647,6 @@ module hls_montgomery (
     k0_s_6_n54_c11 <= k0_s_6_n54_c10;
     k0_s_6_n54_c12 <= k0_s_6_n54_c11;
     k0_s_6_n54_c13 <= k0_s_6_n54_c12;
-    k0_s_6_n54_c14 <= k0_s_6_n54_c13;
     k0_n56_c1 <= k0_n56;
     k0_n56_c2 <= k0_n56_c1;
     k0_s_7_n60_c7 <= k0_s_7_n60;
@@ -664,7 +656,6 @@ module hls_montgomery (
     k0_s_7_n60_c11 <= k0_s_7_n60_c10;
     k0_s_7_n60_c12 <= k0_s_7_n60_c11;
     k0_s_7_n60_c13 <= k0_s_7_n60_c12;
-    k0_s_7_n60_c14 <= k0_s_7_n60_c13;
     k0_n62_c1 <= k0_n62;
     k0_n62_c2 <= k0_n62_c1;
     k0_s_8_n66_c7 <= k0_s_8_n66;
@@ -674,7 +665,6 @@ module hls_montgomery (
     k0_s_8_n66_c11 <= k0_s_8_n66_c10;
     k0_s_8_n66_c12 <= k0_s_8_n66_c11;
     k0_s_8_n66_c13 <= k0_s_8_n66_c12;
-    k0_s_8_n66_c14 <= k0_s_8_n66_c13;
     k0_n68_c1 <= k0_n68;
     k0_n68_c2 <= k0_n68_c1;
     k0_before_n70_c6 <= k0_before_n70;
@@ -685,9 +675,7 @@ module hls_montgomery (
     k0_s_9_n72_c11 <= k0_s_9_n72_c10;
     k0_s_9_n72_c12 <= k0_s_9_n72_c11;
     k0_s_9_n72_c13 <= k0_s_9_n72_c12;
-    k0_s_9_n72_c14 <= k0_s_9_n72_c13;
     k0_n74_c7 <= k0_n74;
-    k0_factor_n76_c10 <= k0_factor_n76;
     k0_n77_c1 <= k0_n77;
     k0_n77_c2 <= k0_n77_c1;
     k0_n77_c3 <= k0_n77_c2;
@@ -697,7 +685,6 @@ module hls_montgomery (
     k0_n77_c7 <= k0_n77_c6;
     k0_n77_c8 <= k0_n77_c7;
     k0_n77_c9 <= k0_n77_c8;
-    k0_n77_c10 <= k0_n77_c9;
     k0_n80_c1 <= k0_n80;
     k0_n80_c2 <= k0_n80_c1;
     k0_n80_c3 <= k0_n80_c2;
@@ -707,7 +694,6 @@ module hls_montgomery (
     k0_n80_c7 <= k0_n80_c6;
     k0_n80_c8 <= k0_n80_c7;
     k0_n80_c9 <= k0_n80_c8;
-    k0_n80_c10 <= k0_n80_c9;
     k0_n83_c1 <= k0_n83;
     k0_n83_c2 <= k0_n83_c1;
     k0_n83_c3 <= k0_n83_c2;
@@ -717,7 +703,6 @@ module hls_montgomery (
     k0_n83_c7 <= k0_n83_c6;
     k0_n83_c8 <= k0_n83_c7;
     k0_n83_c9 <= k0_n83_c8;
-    k0_n83_c10 <= k0_n83_c9;
     k0_n86_c1 <= k0_n86;
     k0_n86_c2 <= k0_n86_c1;
     k0_n86_c3 <= k0_n86_c2;
@@ -727,7 +712,6 @@ module hls_montgomery (
     k0_n86_c7 <= k0_n86_c6;
     k0_n86_c8 <= k0_n86_c7;
     k0_n86_c9 <= k0_n86_c8;
-    k0_n86_c10 <= k0_n86_c9;
     k0_n89_c1 <= k0_n89;
     k0_n89_c2 <= k0_n89_c1;
     k0_n89_c3 <= k0_n89_c2;
@@ -737,7 +721,6 @@ module hls_montgomery (
     k0_n89_c7 <= k0_n89_c6;
     k0_n89_c8 <= k0_n89_c7;
     k0_n89_c9 <= k0_n89_c8;
-    k0_n89_c10 <= k0_n89_c9;
     k0_n92_c1 <= k0_n92;
     k0_n92_c2 <= k0_n92_c1;
     k0_n92_c3 <= k0_n92_c2;
@@ -747,7 +730,6 @@ module hls_montgomery (
     k0_n92_c7 <= k0_n92_c6;
     k0_n92_c8 <= k0_n92_c7;
     k0_n92_c9 <= k0_n92_c8;
-    k0_n92_c10 <= k0_n92_c9;
     k0_n95_c1 <= k0_n95;
     k0_n95_c2 <= k0_n95_c1;
     k0_n95_c3 <= k0_n95_c2;
@@ -757,7 +739,6 @@ module hls_montgomery (
     k0_n95_c7 <= k0_n95_c6;
     k0_n95_c8 <= k0_n95_c7;
     k0_n95_c9 <= k0_n95_c8;
-    k0_n95_c10 <= k0_n95_c9;
     k0_n98_c1 <= k0_n98;
     k0_n98_c2 <= k0_n98_c1;
     k0_n98_c3 <= k0_n98_c2;
@@ -767,7 +748,6 @@ module hls_montgomery (
     k0_n98_c7 <= k0_n98_c6;
     k0_n98_c8 <= k0_n98_c7;
     k0_n98_c9 <= k0_n98_c8;
-    k0_n98_c10 <= k0_n98_c9;
     k0_n101_c1 <= k0_n101;
     k0_n101_c2 <= k0_n101_c1;
     k0_n101_c3 <= k0_n101_c2;
@@ -777,7 +757,6 @@ module hls_montgomery (
     k0_n101_c7 <= k0_n101_c6;
     k0_n101_c8 <= k0_n101_c7;
     k0_n101_c9 <= k0_n101_c8;
-    k0_n101_c10 <= k0_n101_c9;
     k0_n104_c1 <= k0_n104;
     k0_n104_c2 <= k0_n104_c1;
     k0_n104_c3 <= k0_n104_c2;
@@ -787,25 +766,24 @@ module hls_montgomery (
     k0_n104_c7 <= k0_n104_c6;
     k0_n104_c8 <= k0_n104_c7;
     k0_n104_c9 <= k0_n104_c8;
-    k0_n104_c10 <= k0_n104_c9;
-    k0_n107_c15 <= k0_n107;
-    k0_n109_c15 <= k0_n109;
-    k0_n111_c15 <= k0_n111;
-    k0_n113_c15 <= k0_n113;
-    k0_n115_c15 <= k0_n115;
-    k0_n117_c15 <= k0_n117;
-    k0_n119_c15 <= k0_n119;
-    k0_n121_c15 <= k0_n121;
-    k0_n123_c15 <= k0_n123;
-    k0_n125_c15 <= k0_n125;
-    k0_n127_c15 <= k0_n127;
-    k0_n129_c15 <= k0_n129;
-    k0_n131_c15 <= k0_n131;
-    k0_n133_c15 <= k0_n133;
-    k0_n135_c15 <= k0_n135;
-    k0_n137_c15 <= k0_n137;
-    k0_n139_c15 <= k0_n139;
-    k0_n141_c15 <= k0_n141;
+    k0_n107_c14 <= k0_n107;
+    k0_n109_c14 <= k0_n109;
+    k0_n111_c14 <= k0_n111;
+    k0_n113_c14 <= k0_n113;
+    k0_n115_c14 <= k0_n115;
+    k0_n117_c14 <= k0_n117;
+    k0_n119_c14 <= k0_n119;
+    k0_n121_c14 <= k0_n121;
+    k0_n123_c14 <= k0_n123;
+    k0_n125_c14 <= k0_n125;
+    k0_n127_c14 <= k0_n127;
+    k0_n129_c14 <= k0_n129;
+    k0_n131_c14 <= k0_n131;
+    k0_n133_c14 <= k0_n133;
+    k0_n135_c14 <= k0_n135;
+    k0_n137_c14 <= k0_n137;
+    k0_n139_c14 <= k0_n139;
+    k0_n141_c14 <= k0_n141;
   end
   // Line 20: reads b.
   logic k0_x0_en;
@@ -814,70 +792,70 @@ module hls_montgomery (
   assign k0_x0_row = k0_l0_digits_of_b_q;
   // Line 36: writes sums.
   logic k0_x32_en;
-  assign k0_x32_en = k0_valid[15];
+  assign k0_x32_en = k0_valid[14];
   logic [27:0] k0_x32_data;
   assign k0_x32_data = k0_n110;
   logic [3:0] k0_x32_bank;
   assign k0_x32_bank = 4'd0;
   // Line 36: writes sums.
   logic k0_x33_en;
-  assign k0_x33_en = k0_valid[15];
+  assign k0_x33_en = k0_valid[14];
   logic [27:0] k0_x33_data;
   assign k0_x33_data = k0_n114;
   logic [3:0] k0_x33_bank;
   assign k0_x33_bank = 4'd1;
   // Line 36: writes sums.
   logic k0_x34_en;
-  assign k0_x34_en = k0_valid[15];
+  assign k0_x34_en = k0_valid[14];
   logic [27:0] k0_x34_data;
   assign k0_x34_data = k0_n118;
   logic [3:0] k0_x34_bank;
   assign k0_x34_bank = 4'd2;
   // Line 36: writes sums.
   logic k0_x35_en;
-  assign k0_x35_en = k0_valid[15];
+  assign k0_x35_en = k0_valid[14];
   logic [27:0] k0_x35_data;
   assign k0_x35_data = k0_n122;
   logic [3:0] k0_x35_bank;
   assign k0_x35_bank = 4'd3;
   // Line 36: writes sums.
   logic k0_x36_en;
-  assign k0_x36_en = k0_valid[15];
+  assign k0_x36_en = k0_valid[14];
   logic [27:0] k0_x36_data;
   assign k0_x36_data = k0_n126;
   logic [3:0] k0_x36_bank;
   assign k0_x36_bank = 4'd4;
   // Line 36: writes sums.
   logic k0_x37_en;
-  assign k0_x37_en = k0_valid[15];
+  assign k0_x37_en = k0_valid[14];
   logic [27:0] k0_x37_data;
   assign k0_x37_data = k0_n130;
   logic [3:0] k0_x37_bank;
   assign k0_x37_bank = 4'd5;
   // Line 36: writes sums.
   logic k0_x38_en;
-  assign k0_x38_en = k0_valid[15];
+  assign k0_x38_en = k0_valid[14];
   logic [27:0] k0_x38_data;
   assign k0_x38_data = k0_n134;
   logic [3:0] k0_x38_bank;
   assign k0_x38_bank = 4'd6;
   // Line 36: writes sums.
   logic k0_x39_en;
-  assign k0_x39_en = k0_valid[15];
+  assign k0_x39_en = k0_valid[14];
   logic [27:0] k0_x39_data;
   assign k0_x39_data = k0_n138;
   logic [3:0] k0_x39_bank;
   assign k0_x39_bank = 4'd7;
   // Line 36: writes sums.
   logic k0_x40_en;
-  assign k0_x40_en = k0_valid[15];
+  assign k0_x40_en = k0_valid[14];
   logic [27:0] k0_x40_data;
   assign k0_x40_data = k0_n142;
   logic [3:0] k0_x40_bank;
   assign k0_x40_bank = 4'd8;
   // Line 36: writes sums.
   logic k0_x41_en;
-  assign k0_x41_en = k0_valid[14];
+  assign k0_x41_en = k0_valid[13];
   logic [27:0] k0_x41_data;
   assign k0_x41_data = k0_n143;
   logic [3:0] k0_x41_bank;
@@ -1104,7 +1082,7 @@ module hls_montgomery (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 8'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 8'd180) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 8'd164) else $error("a run of another length");
   end
 `endif
 endmodule
