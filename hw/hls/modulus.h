@@ -3,7 +3,7 @@
 
 #include "sizes.h"
 
-// A generator of the field's units, which a prime of one's own brings along.
+// A generator of the field's units. Other primes need their own: -D GENERATOR=...
 #ifndef GENERATOR
 #if Q == 3329
 #define GENERATOR 3
