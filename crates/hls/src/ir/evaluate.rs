@@ -70,18 +70,18 @@ impl Kernel {
         for (number, access) in self.accesses.iter().enumerate() {
             let memory = &memories[access.memory];
             if let Some(condition) = access.condition
-                && self.value(condition, iteration, &mut values)? == 0
+                && self.value(condition, iteration, &mut values) == 0
             {
                 continue;
             }
             let mut indices = Vec::new();
             for &index in &access.indices {
-                indices.push(self.value(index, iteration, &mut values)? as i64);
+                indices.push(self.value(index, iteration, &mut values) as i64);
             }
             let element = memory.element(indices);
             match access.written {
                 Some(written) => {
-                    let value = self.value(written, iteration, &mut values)?;
+                    let value = self.value(written, iteration, &mut values);
                     state.memories[access.memory][element] = Some(value);
                 }
                 None => {
@@ -106,31 +106,38 @@ impl Kernel {
         Ok(())
     }
 
-    fn value(&self, node: Node, iteration: usize, values: &mut [Option<i128>]) -> Result<i128, EvaluationError> {
-        if let Some(value) = self.graph.value_in(node, iteration).or(values[node.index()]) {
-            return Ok(value);
-        }
-        let op = self.graph.get(node).op;
-        let value = match op {
-            // The condition of the read does not hold in this iteration, so no access uses the value.
-            Op::Read(_) => 0,
-            // Only the chosen side has a value within its range.
-            Op::Select(condition, yes, no) => {
-                let chosen = if self.value(condition, iteration, values)? != 0 { yes } else { no };
-                self.value(chosen, iteration, values)?
-            }
-            _ => {
-                for operand in op.operands() {
-                    let value = self.value(operand, iteration, values)?;
-                    values[operand.index()] = Some(value);
+    /// The value of a node, without recursion: graphs may be deep.
+    fn value(&self, node: Node, iteration: usize, values: &mut [Option<i128>]) -> i128 {
+        let mut open = vec![node];
+        while let Some(&top) = open.last() {
+            match self.value_or_operand(top, iteration, values) {
+                Ok(value) => {
+                    values[top.index()] = Some(value);
+                    open.pop();
                 }
-                op.value(|operand| {
-                    self.graph.value_in(operand, iteration).or(values[operand.index()]).unwrap_or_default()
-                })
-                .unwrap_or_default()
+                Err(operand) => open.push(operand),
             }
-        };
-        values[node.index()] = Some(value);
-        Ok(value)
+        }
+        values[node.index()].unwrap_or_default()
+    }
+
+    /// The value of a node, or an operand that must be evaluated first.
+    fn value_or_operand(&self, node: Node, iteration: usize, values: &[Option<i128>]) -> Result<i128, Node> {
+        let of = |node: Node| self.graph.value_in(node, iteration).or(values[node.index()]);
+        let op = self.graph.get(node).op;
+        match (of(node), op) {
+            (Some(value), _) => Ok(value),
+            // The condition of the read does not hold in this iteration, so no access uses the value.
+            (None, Op::Read(_)) => Ok(0),
+            // Only the chosen side has a value within its range.
+            (None, Op::Select(condition, yes, no)) => {
+                let chosen = if of(condition).ok_or(condition)? != 0 { yes } else { no };
+                of(chosen).ok_or(chosen)
+            }
+            _ => match op.operands().into_iter().find(|operand| of(*operand).is_none()) {
+                Some(operand) => Err(operand),
+                None => Ok(op.value(|operand| of(operand).unwrap_or_default()).unwrap_or_default()),
+            },
+        }
     }
 }

@@ -162,6 +162,8 @@ pub(crate) enum Full {
     Values,
     /// A value beyond 127 bits.
     Bits,
+    /// A value that depends on loop variables alone, beyond 63 bits.
+    Known,
 }
 
 impl Full {
@@ -172,6 +174,10 @@ impl Full {
                 (format!("more than {MAX_VALUES} indices in all iterations"), "use fewer iterations or simpler indices")
             }
             Self::Bits => ("a value of more than 127 bits".to_owned(), "use narrower operands, or assert their ranges"),
+            Self::Known => (
+                "a value of more than 63 bits that depends on loop variables alone".to_owned(),
+                "use smaller steps and factors",
+            ),
         }
     }
 }
@@ -300,8 +306,8 @@ impl Graph {
                 return Err(Full::Values);
             }
             let value = |iteration| {
-                let value = op.value(|node| self.value_in(node, iteration).unwrap_or_default());
-                value.and_then(|value| i64::try_from(value).ok()).ok_or(Full::Bits)
+                let value = op.value(|node| self.value_in(node, iteration).unwrap_or_default()).ok_or(Full::Bits)?;
+                i64::try_from(value).map_err(|_| Full::Known)
             };
             let values = (0..self.iterations).map(value).collect::<Result<Box<[i64]>, Full>>()?;
             let (least, most) = values.iter().fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));

@@ -221,6 +221,21 @@ pub(super) const BOUNDS: &[Case] = &[
         "f.c:5:10: number `9999999999999999999999999999999999999999…`; use a decimal or hexadecimal number of up to 64 bits",
     ),
     (
+        "a value of loop variables beyond 63 bits",
+        r"void f(uint64_t a[8]) {
+  for (uint64_t i = 0; i < 8; i++) a[i] = (i + 1) * 0x7fffffffffffffff;
+}",
+        "f.c:5:43: a value of more than 63 bits that depends on loop variables alone; use smaller steps and factors",
+    ),
+    (
+        "a value beyond 127 bits",
+        r"void f(uint64_t a[8], uint64_t x) {
+  unsigned __int128 y = x;
+  a[0] = y * x * x & 1;
+}",
+        "f.c:6:10: a value of more than 127 bits; use narrower operands, or assert their ranges",
+    ),
+    (
         "too many operations",
         r"void f(uint64_t a[64]) {
   for (unsigned i = 0; i < 2; i++) {
