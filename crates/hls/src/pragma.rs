@@ -78,18 +78,22 @@ pub enum Mode {
     Stream,
 }
 
+/// The value of a macro or a constant of the source; `None` if the name has no such value.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Result<Option<i128>>;
+
 /// The settings of a pragma.
 struct Settings<'a> {
     name: &'a str,
     place: Place,
+    lookup: Lookup<'a>,
     /// Words without a value.
     words: Vec<&'a str>,
     values: BTreeMap<String, &'a str>,
 }
 
 impl<'a> Settings<'a> {
-    fn read(name: &'a str, rest: &'a str, place: Place) -> Self {
-        let mut settings = Self { name, place, words: Vec::new(), values: BTreeMap::new() };
+    fn read(name: &'a str, rest: &'a str, place: Place, lookup: Lookup<'a>) -> Self {
+        let mut settings = Self { name, place, lookup, words: Vec::new(), values: BTreeMap::new() };
         // Spaces may surround an equals sign.
         let mut tokens = rest.split_whitespace().flat_map(|word| word.split_inclusive('=')).peekable();
         let mut tokens_of = Vec::new();
@@ -120,11 +124,19 @@ impl<'a> Settings<'a> {
         Ok(name.to_owned())
     }
 
-    fn number(&mut self, key: &str, most: u32) -> Result<Option<u32>> {
+    /// A number: a literal, a macro, or a constant outside of functions. UG1399 documents no expression.
+    fn number(&mut self, key: &str, least: u32, most: u32) -> Result<Option<u32>> {
         let Some(text) = self.take(key) else { return Ok(None) };
-        match text.parse() {
-            Ok(number) if (1..=most).contains(&number) => Ok(Some(number)),
-            _ => Err(self.problem(format!("{key}={text}"), format!("use 1 to {most}"))),
+        let number = match text.parse() {
+            Ok(number) => number,
+            Err(_) => (self.lookup)(text)?.ok_or_else(|| {
+                let way_out = "use a number, or the name of a macro or of a constant outside of functions";
+                self.problem(format!("{key}={text}"), way_out)
+            })?,
+        };
+        match u32::try_from(number) {
+            Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
+            _ => Err(self.problem(format!("{key}={number}"), format!("use {least} to {most}"))),
         }
     }
 
@@ -143,6 +155,9 @@ impl<'a> Settings<'a> {
     /// Refuses settings that the pragma does not have.
     fn end(&self) -> Result<()> {
         match self.values.keys().map(String::as_str).chain(self.words.iter().copied()).next() {
+            Some(left) if left.contains(|c: char| !c.is_ascii_alphanumeric() && c != '_') => {
+                Err(self.problem(format!("`{left}` is not a setting"), "use a macro in place of an expression"))
+            }
             Some(left) => Err(self.problem(format!("`{left}` is not known"), "remove it")),
             None => Ok(()),
         }
@@ -151,12 +166,14 @@ impl<'a> Settings<'a> {
 
 /// Banks of one dimension.
 const MAX_BANKS: u32 = 1024;
+/// Dimensions of an array.
+const MAX_DIMENSIONS: u32 = 8;
 /// Cycles from iteration to iteration.
 const MAX_INTERVAL: u32 = 4096;
 
 impl Pragma {
-    /// Reads the words after `#pragma`.
-    pub(crate) fn read(text: &str, place: Place) -> Result<Self> {
+    /// Reads the words after `#pragma`. A setting that is a number may be the name of a macro or a constant.
+    pub(crate) fn read(text: &str, place: Place, lookup: Lookup<'_>) -> Result<Self> {
         let mut words = text.trim().splitn(3, char::is_whitespace);
         let (first, name, rest) =
             (words.next().unwrap_or_default(), words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -167,19 +184,14 @@ impl Pragma {
                 "use `#pragma HLS …`, or remove it",
             ));
         }
-        let mut given = Settings::read(name, rest, place);
+        let mut given = Settings::read(name, rest, place, lookup);
         let pragma = match name.to_ascii_lowercase().as_str() {
             "array_partition" => {
                 let variable = given.variable()?;
                 let kind = given.choice("type", &["complete", "block", "cyclic"])?;
-                let factor = given.number("factor", MAX_BANKS)?;
-                let dimension =
-                    match given.take("dim") {
-                        None => 1,
-                        Some(text) => text.parse().ok().filter(|dimension| *dimension <= 8).ok_or_else(|| {
-                            given.problem(format!("dim={text}"), "use 1 to 8, or 0 for all dimensions")
-                        })?,
-                    };
+                let factor = given.number("factor", 1, MAX_BANKS)?;
+                // 0 means all dimensions.
+                let dimension = given.number("dim", 0, MAX_DIMENSIONS)?.map_or(1, |dimension| dimension as usize);
                 let banks =
                     || factor.ok_or_else(|| given.problem(format!("{kind} without a factor"), "add factor=<banks>"));
                 let division = match kind {
@@ -189,7 +201,7 @@ impl Pragma {
                 };
                 Self::Partition { variable, division, dimension }
             }
-            "pipeline" => Self::Pipeline { interval: given.number("ii", MAX_INTERVAL)? },
+            "pipeline" => Self::Pipeline { interval: given.number("ii", 1, MAX_INTERVAL)? },
             "unroll" => Self::Unroll,
             "dependence" => {
                 let variable = given.variable()?;
@@ -230,7 +242,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Pragma, String> {
-        Pragma::read(text, Place::BEGIN).map_err(|problem| format!("{}; {}", problem.what, problem.way_out))
+        let lookup = |name: &str| Ok((name == "BANKS").then_some(8));
+        Pragma::read(text, Place::BEGIN, &lookup).map_err(|problem| format!("{}; {}", problem.what, problem.way_out))
     }
 
     #[test]
@@ -246,6 +259,10 @@ mod tests {
         assert_eq!(
             read("HLS array_partition variable=a block factor=8 dim=2"),
             Ok(Pragma::Partition { variable: "a".to_owned(), division: Division::Block(8), dimension: 2 })
+        );
+        assert_eq!(
+            read("HLS array_partition variable=a block factor=BANKS dim=2"),
+            read("HLS array_partition variable=a block factor=8 dim=2")
         );
         assert_eq!(read("HLS pipeline II=2"), Ok(Pragma::Pipeline { interval: Some(2) }));
         assert_eq!(read("HLS pipeline"), Ok(Pragma::Pipeline { interval: None }));
@@ -263,6 +280,7 @@ mod tests {
             ("omp parallel", "pragma `omp` is not known"),
             ("HLS dataflow", "pragma HLS `dataflow` is not known"),
             ("HLS pipeline II=0", "pragma pipeline: ii=0; use 1 to 4096"),
+            ("HLS pipeline II=N", "pragma pipeline: ii=N; use a number, or the name of a macro"),
             ("HLS pipeline rewind", "pragma pipeline: `rewind` is not known"),
             ("HLS array_partition complete", "no variable"),
             ("HLS array_partition variable=a block", "block without a factor"),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tree_sitter::Node;
 
 use super::{File, Text, children, field, tree};
-use crate::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::ast::{BinaryOp, Expr, ExprKind, Initial, UnaryOp};
 use crate::diagnostic::{Place, Problem, Result};
 
 /// Headers of the C standard, which are built in.
@@ -192,6 +192,18 @@ impl File {
         }
     }
 
+    /// The value of a macro, or of a constant outside of functions, for a setting of a pragma at `place`.
+    pub(super) fn setting(&self, name: &str, place: Place) -> Result<Option<i128>> {
+        if self.macros.get(name).is_some() {
+            return Ok(value(&self.expanded(name, place, 0)?));
+        }
+        let mut constants = self.unit.constants.iter().filter(|one| one.name == name && one.lengths.is_empty());
+        Ok(constants.next().and_then(|one| match &one.initial {
+            Some(Initial::Value(expression)) => value(expression),
+            _ => None,
+        }))
+    }
+
     /// The expression of a macro, placed at `place`.
     pub(super) fn expanded(&self, name: &str, place: Place, depth: usize) -> Result<Expr> {
         let value = self.macros.get(name).unwrap_or_default();
@@ -226,7 +238,8 @@ impl File {
     }
 }
 
-fn without_comment(value: &str) -> &str {
+/// The words of a directive.
+pub(super) fn without_comment(value: &str) -> &str {
     let end = value.find("//").into_iter().chain(value.find("/*")).min();
     value[..end.unwrap_or(value.len())].trim()
 }

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::preprocess::without_comment;
 use super::{File, Text, children, expression, field};
 use crate::ast::{BinaryOp, Expr, ExprKind, For, Stmt, StmtKind, Type};
 use crate::diagnostic::{Problem, Result};
@@ -29,7 +30,8 @@ impl File {
         let kind = match node.kind() {
             "preproc_call" => {
                 let argument = node.child_by_field_name("argument").map_or("", |argument| text.of(argument));
-                StmtKind::Pragma(Pragma::read(argument, text.place(node))?)
+                let (argument, place) = (without_comment(argument), text.place(node));
+                StmtKind::Pragma(Pragma::read(argument, place, &|name| self.setting(name, place))?)
             }
             "declaration" => StmtKind::Declare(self.declaration(text, node)?),
             "compound_statement" => StmtKind::Block(self.block(text, node)?),
