@@ -1,8 +1,9 @@
 //! Compilation of a source to scheduled kernels.
 
-use crate::analysis::{self, Distance, Layout, Visits};
+use crate::analysis::{self, Distance, Layout, Trusted, Visits};
 use crate::diagnostic::{Diagnostic, Problem, Result};
-use crate::ir::{Kernel, Node, Program, Widths};
+use crate::ir::{Access, Kernel, Node, Op, Program, Widths};
+use crate::pragma::Mode;
 use crate::schedule::{Address, Schedule, Target, schedule};
 use crate::{Source, lower, parse};
 
@@ -15,6 +16,8 @@ pub struct Scheduled {
     pub addresses: Vec<Address>,
     /// The dependences among its accesses.
     pub distances: Vec<Distance>,
+    /// The dependences that a pragma declares to be absent, and that depend on data.
+    pub trusted: Vec<Trusted>,
     /// The cycle of each operation and access.
     pub schedule: Schedule,
     /// The registers inside of each node's operation.
@@ -26,7 +29,7 @@ pub struct Scheduled {
 }
 
 impl Scheduled {
-    /// Whether an access is in the hardware: a write, or a read whose value is used.
+    /// Whether an access is in the hardware: a write, a read whose value is used, or a read of a stream.
     #[must_use]
     pub fn is_used(&self, access: usize) -> bool {
         self.used[access]
@@ -56,32 +59,54 @@ impl Source {
 fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<Design> {
     let program = lower::lower(unit, function)?;
     let layouts: Vec<Layout> = program.memories.iter().map(Layout::of).collect();
-    let scheduled = |kernel: &Kernel| -> Result<Scheduled> {
-        let (kernel, addresses) = lower::constants::expand(kernel, &layouts, target.constant_digits)?;
-        let roots = kernel.accesses.iter().flat_map(|access| access.written.into_iter().chain(access.condition));
-        let places = addresses.iter().flat_map(|address| [address.bank, address.row]);
-        let widths = Widths::of(&kernel.graph, roots.chain(places).collect::<Vec<Node>>());
-        let visits = Visits::of(&kernel, &program.memories);
-        let distances = analysis::distances(&kernel, &program.memories, &visits);
-        analysis::check_independence(&kernel, &program.memories, &distances)?;
-        let schedule = schedule(&kernel, &addresses, &program.memories, &visits, &distances, &widths, target)
-            .map_err(|problem| explained(problem, &kernel, &program, &visits))?;
-        let registers =
-            kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, &widths, node).1).collect();
-        let mut used: Vec<bool> = kernel.accesses.iter().map(|access| access.written.is_some()).collect();
-        for (node, data) in kernel.graph.nodes() {
-            if let crate::ir::Op::Read(access) = data.op {
-                used[access] = widths.get(&kernel.graph, node).0 > 0;
-            }
-        }
-        Ok(Scheduled { used, kernel, addresses, distances, schedule, registers, widths })
-    };
-    let kernels = program.kernels.iter().map(scheduled).collect::<Result<_>>()?;
+    let kernels = program.kernels.iter().map(|kernel| scheduled(kernel, &program, &layouts, target));
+    let kernels = kernels.collect::<Result<_>>()?;
     Ok(Design { program, kernels })
 }
 
-/// The refusal of the scheduler, at the first two accesses that meet in a bank if such accesses exist.
-fn explained(problem: Problem, kernel: &Kernel, program: &Program, visits: &Visits) -> Problem {
+fn scheduled(kernel: &Kernel, program: &Program, layouts: &[Layout], target: &Target) -> Result<Scheduled> {
+    let (kernel, addresses) = lower::constants::expand(kernel, layouts, target.constant_digits)?;
+    let roots = kernel.accesses.iter().flat_map(|access| access.written.into_iter().chain(access.condition));
+    let places = addresses.iter().flat_map(|address| [address.bank, address.row]);
+    let widths = Widths::of(&kernel.graph, roots.chain(places).collect::<Vec<Node>>());
+    let visits = Visits::of(&kernel, &program.memories);
+    let distances = analysis::distances(&kernel, &program.memories, &visits);
+    analysis::check_independence(&kernel, &program.memories, &visits, &distances)?;
+    let with = |kernel: &Kernel| schedule(kernel, &addresses, &program.memories, &visits, &distances, &widths, target);
+    let schedule = with(&kernel).map_err(|problem| {
+        // A requested interval is out of reach, and a longer one may work.
+        let any_interval = || with(&Kernel { pipeline: Some(None), ..kernel.clone() }).ok();
+        let least = kernel.pipeline.flatten().and_then(|_| any_interval()).map(|schedule| schedule.interval);
+        explained(problem, least, &kernel, program, &visits)
+    })?;
+    let registers = kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, &widths, node).1).collect();
+    let used = used(&kernel, program, &widths);
+    let trusted = analysis::trusted(&kernel, &visits);
+    Ok(Scheduled { used, kernel, addresses, distances, trusted, schedule, registers, widths })
+}
+
+/// Whether each access is in the hardware: a write, a read whose value is used, or a read that takes an element of a stream.
+fn used(kernel: &Kernel, program: &Program, widths: &Widths) -> Vec<bool> {
+    let is_stream = |access: &Access| program.memories[access.memory].mode == Some(Mode::Stream);
+    let mut used: Vec<bool> =
+        kernel.accesses.iter().map(|access| access.written.is_some() || is_stream(access)).collect();
+    for (node, data) in kernel.graph.nodes() {
+        if let Op::Read(access) = data.op {
+            used[access] |= widths.get(&kernel.graph, node).0 > 0;
+        }
+    }
+    used
+}
+
+/// The refusal of the scheduler with the least interval that works, at the first two accesses that meet in a bank if such
+/// accesses exist.
+fn explained(problem: Problem, least: Option<u32>, kernel: &Kernel, program: &Program, visits: &Visits) -> Problem {
+    let others = "more banks, or another order of iterations";
+    let way_out = match least {
+        Some(least) => format!("use II={least}, the least interval that works, {others}"),
+        None => format!("use {others}"),
+    };
+    let problem = Problem { way_out, ..problem };
     let Some(one) = analysis::conflicts(kernel, &program.memories, visits).into_iter().next() else { return problem };
     let (first, second) = (&kernel.accesses[one.first], &kernel.accesses[one.second]);
     let name = &program.memories[second.memory].name;

@@ -16,6 +16,7 @@ pub mod pragma;
 mod read;
 pub mod report;
 pub mod schedule;
+mod streams;
 mod typing;
 
 use std::collections::BTreeMap;

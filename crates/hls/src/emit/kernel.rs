@@ -15,8 +15,8 @@ use crate::schedule::MEMORY_CYCLES;
 pub(super) struct Emission<'d> {
     design: &'d Design,
     options: &'d Options<'d>,
-    number: usize,
-    scheduled: &'d Scheduled,
+    pub(super) number: usize,
+    pub(super) scheduled: &'d Scheduled,
     names: Names,
     lifetimes: Lifetimes,
 }
@@ -32,12 +32,17 @@ impl<'d> Emission<'d> {
         &self.scheduled.kernel.graph
     }
 
-    fn memory(&self, access: usize) -> &'d Memory {
+    pub(super) fn memory(&self, access: usize) -> &'d Memory {
         &self.design.program.memories[self.scheduled.kernel.accesses[access].memory]
     }
 
     fn is_stream(&self, access: usize) -> bool {
         self.memory(access).mode == Some(Mode::Stream)
+    }
+
+    /// Whether the value of a read is used. An element of a stream is taken even if its value is not used.
+    fn is_read(&self, access: usize) -> bool {
+        self.lifetimes.nodes().any(|node| self.graph().get(node).op == Op::Read(access))
     }
 
     /// The bits of a node's signal, and whether the highest one is a sign.
@@ -57,7 +62,7 @@ impl<'d> Emission<'d> {
     }
 
     /// The signal of a node in a cycle.
-    fn at(&self, node: Node, cycle: u32) -> String {
+    pub(super) fn at(&self, node: Node, cycle: u32) -> String {
         if let Some(value) = self.graph().constant(node) {
             let (bits, signed) = self.width(node);
             return if signed { format!("-{bits}'sd{}", -value) } else { format!("{bits}'d{value}") };
@@ -68,7 +73,7 @@ impl<'d> Emission<'d> {
     }
 
     /// The signal of a node in a cycle, in `to` bits.
-    fn wide(&self, node: Node, cycle: u32, to: u32) -> String {
+    pub(super) fn wide(&self, node: Node, cycle: u32, to: u32) -> String {
         if let Some(value) = self.graph().constant(node) {
             let mask = if to >= 127 { i128::MAX } else { (1i128 << to) - 1 };
             return format!("{to}'d{}", value & mask);
@@ -83,12 +88,12 @@ impl<'d> Emission<'d> {
     }
 
     /// ` && kN_run`, if the kernel may stall.
-    fn and_run(&self) -> String {
+    pub(super) fn and_run(&self) -> String {
         if self.scheduled.waits(self.design) { format!(" && k{}_run", self.number) } else { String::new() }
     }
 
     /// `if (kN_run) `, if the kernel may stall.
-    fn if_run(&self) -> String {
+    pub(super) fn if_run(&self) -> String {
         if self.scheduled.waits(self.design) { format!("if (k{}_run) ", self.number) } else { String::new() }
     }
 
@@ -127,7 +132,8 @@ impl<'d> Emission<'d> {
         }
         for (number, access) in self.accesses() {
             let memory = self.memory(number);
-            if access.written.is_none() && (matches!(memory.role, Role::Table(_)) || self.is_stream(number)) {
+            let held = matches!(memory.role, Role::Table(_)) || self.is_stream(number);
+            if access.written.is_none() && held && self.is_read(number) {
                 let _ = writeln!(out, "  logic{} k{k}_x{number}_q;", vector(memory.bits()));
             }
         }
@@ -137,6 +143,7 @@ impl<'d> Emission<'d> {
         self.delays(out, &late);
         self.connect(out);
         self.waiting(out);
+        self.trusted(out);
     }
 
     /// The signals that stall the kernel for a stream.
@@ -401,7 +408,7 @@ impl<'d> Emission<'d> {
                 let _ = writeln!(out, "  logic{} {signal}_data;\n  assign {signal}_data = {data};", vector(bits));
             }
             if self.is_stream(number) {
-                if access.written.is_none() {
+                if access.written.is_none() && self.is_read(number) {
                     let run = self.if_run();
                     let _ = writeln!(out, "  always_ff @(posedge clk_i) {run}{signal}_q <= {}_data_i;", memory.name);
                 }

@@ -12,6 +12,7 @@ use crate::diagnostic::{Place, Problem, Result};
 use crate::interpret::{Argumented, Array, Interpreter};
 use crate::ir::{Kernel, Loop, Memory, Node, Program, Role};
 use crate::pragma::{Mode, Pragma};
+use crate::streams;
 use body::Body;
 
 /// Iterations of all kernels together.
@@ -36,7 +37,9 @@ pub(crate) fn lower(unit: &Unit, name: &str) -> Result<Program> {
     // Elements of a local memory have the range of the written values. The first pass finds it from the ranges of types.
     let first = Lowering::run(unit, name, &[])?;
     let ranges = written(&first);
-    Lowering::run(unit, name, &ranges)
+    let program = Lowering::run(unit, name, &ranges)?;
+    streams::check(&program)?;
+    Ok(program)
 }
 
 /// The range of the elements of each memory: of the written values, and of the asserted values from outside.

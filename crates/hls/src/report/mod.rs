@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Source;
-use crate::analysis::{Dependence, Distance, Layout, is_registers};
+use crate::analysis::{Dependence, Distance, Layout, Trusted, is_registers};
 use crate::compile::{Design, Scheduled};
 use crate::diagnostic::Place;
 use crate::ir::{Graph, Memory, Node, Op, Role};
@@ -191,6 +191,9 @@ pub struct KernelReport {
     pub accesses: Vec<AccessReport>,
     /// The dependences among the accesses.
     pub dependences: Vec<DependenceReport>,
+    /// The dependences that a pragma declares to be absent, and that depend on data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted: Vec<TrustedReport>,
     /// The hardware of the kernel.
     pub hardware: Hardware,
 }
@@ -256,7 +259,7 @@ pub struct AccessReport {
 /// One access that must come after another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DependenceReport {
-    /// `read after write`, `write after read` or `write after write`.
+    /// `read after write`, `write after read`, `write after write` or `next of stream`.
     pub why: String,
     /// The number of the first access.
     pub first: usize,
@@ -266,6 +269,24 @@ pub struct DependenceReport {
     pub iterations: usize,
     /// Whether an end of the innermost loop lies between them.
     pub across_runs: bool,
+}
+
+/// A dependence that a pragma declares to be absent. The compiler cannot prove it, because it depends on data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustedReport {
+    /// The memory.
+    pub memory: String,
+    /// `read after write`, `write after read` or `write after write`.
+    pub why: String,
+    /// The number of the access of the earlier iteration.
+    pub first: usize,
+    /// The number of the access of the later iteration.
+    pub second: usize,
+    /// The module asserts that the accesses do not meet in iterations that are up to this number apart. Iterations that are
+    /// farther apart are in order.
+    pub asserted: usize,
+    /// The pragma.
+    pub place: Position,
 }
 
 impl Report {
@@ -402,7 +423,20 @@ impl Writer<'_> {
             operations: lifetimes.nodes().map(|node| self.operation(node, &lifetimes)).collect(),
             accesses: (0..kernel.accesses.len()).map(|access| self.access(access)).collect(),
             dependences: self.kernel.distances.iter().map(dependence).collect(),
+            trusted: self.kernel.trusted.iter().map(|one| self.trusted(one)).collect(),
             hardware: Hardware::of(self.kernel, &self.design.program.memories, &lifetimes),
+        }
+    }
+
+    fn trusted(&self, one: &Trusted) -> TrustedReport {
+        let memory = self.kernel.kernel.accesses[one.first].memory;
+        TrustedReport {
+            memory: self.design.program.memories[memory].name.clone(),
+            why: why(one.why).to_owned(),
+            first: one.first,
+            second: one.second,
+            asserted: self.kernel.early(one).len(),
+            place: Position::of(one.place, self.source),
         }
     }
 
@@ -495,14 +529,18 @@ fn kind(op: Op) -> &'static str {
     }
 }
 
-fn dependence(one: &Distance) -> DependenceReport {
-    let why = match one.why {
+fn why(dependence: Dependence) -> &'static str {
+    match dependence {
         Dependence::ReadAfterWrite => "read after write",
         Dependence::WriteAfterRead => "write after read",
         Dependence::WriteAfterWrite => "write after write",
-    };
+        Dependence::NextOfStream => "next of stream",
+    }
+}
+
+fn dependence(one: &Distance) -> DependenceReport {
     DependenceReport {
-        why: why.to_owned(),
+        why: why(one.why).to_owned(),
         first: one.first,
         second: one.second,
         iterations: one.iterations,

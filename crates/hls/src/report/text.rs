@@ -122,7 +122,30 @@ impl KernelReport {
             }
             Columns(rows).write(out, "    ");
         }
+        self.trusted_text(out);
         self.table(out);
+    }
+
+    /// The dependences that pragmas declare to be absent.
+    fn trusted_text(&self, out: &mut String) {
+        if self.trusted.is_empty() {
+            return;
+        }
+        let _ = writeln!(out, "\n  Dependences that are trusted to be absent, and depend on data");
+        let mut rows = vec![["first", "second", "why", "memory", "pragma", "asserted"].map(str::to_owned).to_vec()];
+        for one in &self.trusted {
+            let asserted = match one.asserted {
+                0 => "no: the accesses are in order".to_owned(),
+                1 => "in iterations next to one another".to_owned(),
+                most => format!("in iterations up to {most} apart"),
+            };
+            let accesses = [format!("x{}", one.first), format!("x{}", one.second)];
+            rows.push(
+                [accesses.to_vec(), vec![one.why.clone(), one.memory.clone(), one.place.to_string(), asserted]]
+                    .concat(),
+            );
+        }
+        Columns(rows).write(out, "    ");
     }
 
     /// Accesses and operations by cycle.

@@ -380,11 +380,7 @@ impl<'a> Work<'a> {
 
     /// The least number of cycles between two dependent accesses.
     fn needed(&self, one: &Distance) -> i64 {
-        match one.why {
-            Dependence::ReadAfterWrite | Dependence::WriteAfterWrite => 1,
-            // A read sees the contents before a write of the same cycle.
-            Dependence::WriteAfterRead => 0,
-        }
+        one.why.cycles().into()
     }
 
     /// Moves accesses to later cycles so that no bank exceeds its ports.

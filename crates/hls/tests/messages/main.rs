@@ -1,6 +1,8 @@
 //! Golden messages: each mistake has a source, and the whole text with file, line, column, bound and way out.
 
 mod names;
+mod rows;
+mod streams;
 mod texts;
 mod values;
 
@@ -37,6 +39,9 @@ fn each_mistake_has_its_message() {
     for cases in [texts::MACROS, texts::STATEMENTS, texts::BOUNDS] {
         check(cases);
     }
+    for cases in [streams::STREAMS, streams::SETTINGS] {
+        check(cases);
+    }
 }
 
 /// A source whose size would fill this file: deep, long, or many.
@@ -51,7 +56,7 @@ const COUNT: usize = 50_000;
 
 #[test]
 fn what_is_nested_too_deep_is_refused() {
-    let parentheses = "(".repeat(COUNT) + "1" + &")".repeat(COUNT);
+    let parentheses = "(".repeat(2 * COUNT) + "1" + &")".repeat(2 * COUNT);
     assert_eq!(message(&format!("{BEGIN}  a[0] = {parentheses};\n}}")), format!("f.c:5:261: {DEEP}"));
     let blocks = "{".repeat(COUNT) + "a[0] = 1;" + &"}".repeat(COUNT);
     assert_eq!(message(&format!("{BEGIN}{blocks}\n}}")), format!("f.c:5:254: {DEEP}"));

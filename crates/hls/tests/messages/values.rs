@@ -203,7 +203,7 @@ pub(super) const BANKS: &[Case] = &[
     b[i] = a[i] ^ a[i + 4];
   }
 }",
-        "f.c:7:19: this access of `a` and the one at f.c:7:12 are in the same bank in iteration 0 of `i`; no interval up to 1 for `i`; the ports require at least 2; ask for a longer interval, use more banks, or another order of iterations",
+        "f.c:7:19: this access of `a` and the one at f.c:7:12 are in the same bank in iteration 0 of `i`; no interval up to 1 for `i`; the ports require at least 2; use II=2, the least interval that works, more banks, or another order of iterations",
     ),
     (
         "a refuted dependence",
@@ -214,7 +214,7 @@ pub(super) const BANKS: &[Case] = &[
     a[i] = a[i - 1] ^ 1;
   }
 }",
-        "f.c:7:1: iteration 1 of `i` reads what iteration 0 writes to `a`, so iterations depend on one another; remove the pragma, or change the order of iterations",
+        "f.c:7:1: iteration 1 of `i` reads `a[1]`, which iteration 0 writes, so iterations depend on one another; remove the pragma, or change the order of iterations",
     ),
     (
         "an interval out of reach",
@@ -224,7 +224,7 @@ pub(super) const BANKS: &[Case] = &[
     a[i] = (uint64_t)a[i - 1] * a[i - 1] % 12289;
   }
 }",
-        "f.c:5:3: no interval up to 1 for `i`; the ports require at least 1; ask for a longer interval, use more banks, or another order of iterations",
+        "f.c:5:3: no interval up to 1 for `i`; the ports require at least 1; use II=12, the least interval that works, more banks, or another order of iterations",
     ),
 ];
 

