@@ -1,5 +1,7 @@
 //! Reports of designs: JSON, text and picture.
 
+use std::path::Path;
+
 use ciphermill_hls::Source;
 use ciphermill_hls::report::{Report, SCHEMA};
 use ciphermill_hls::schedule::Target;
@@ -13,28 +15,22 @@ LOOP:
 }
 ";
 
-fn report(name: &str, text: &str, function: &str, defines: &[(&str, &str)]) -> Report {
+fn report(source: &Source, function: &str, defines: &[(&str, &str)]) -> Report {
     let defines: Vec<(String, String)> =
         defines.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    let (source, target) = (with_headers(Source::new(name, text)), Target::ecp5(100.0));
+    let target = Target::ecp5(100.0);
     let design = source.compile(&defines, function, &target).unwrap_or_else(|error| panic!("{error}"));
-    Report::of(&design, &source, &defines, &target)
+    Report::of(&design, source, &defines, &target)
 }
 
-/// A source of `hw/hls` with its headers.
-fn with_headers(source: Source) -> Source {
-    ["ntt.h", "modulus.h", "sizes.h", "banks.h"]
-        .into_iter()
-        .fold(source, |source, name| source.with_header(name, kernel(name)))
-}
-
-fn kernel(name: &str) -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../hw/hls/");
-    std::fs::read_to_string(format!("{path}{name}")).unwrap_or_else(|error| panic!("{name}: {error}"))
+fn halves() -> Report {
+    report(&Source::new("halves.c", HALVES), "halves", &[])
 }
 
 fn ntt(butterflies: &str) -> Report {
-    report("ntt_gs.c", &kernel("ntt_gs.c"), "ntt_gs", &[("N", "256"), ("Q", "3329"), ("B", butterflies)])
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hw/hls/ntt_gs.c");
+    let source = Source::read(&path).unwrap_or_else(|error| panic!("{error}"));
+    report(&source, "ntt_gs", &[("N", "256"), ("Q", "3329"), ("B", butterflies)])
 }
 
 /// `CIPHERMILL_REWRITE_GOLDEN=1 cargo test -p ciphermill-hls --test report` rewrites the files of `tests/golden`.
@@ -52,7 +48,7 @@ fn golden(name: &str, made: &str) {
 
 #[test]
 fn the_reports_of_a_small_kernel_are_the_golden_ones() {
-    let report = report("halves.c", HALVES, "halves", &[]);
+    let report = halves();
     golden("halves.json", &report.to_json());
     golden("halves.schedule.txt", &report.schedule_text());
     golden("halves.svg", &report.picture());
@@ -60,7 +56,7 @@ fn the_reports_of_a_small_kernel_are_the_golden_ones() {
 
 #[test]
 fn a_report_survives_its_json() {
-    for report in [report("halves.c", HALVES, "halves", &[]), ntt("2")] {
+    for report in [halves(), ntt("2")] {
         assert_eq!(report.schema, SCHEMA);
         let json = report.to_json();
         let read = Report::from_json(&json).expect("its own JSON");
@@ -141,7 +137,7 @@ fn each_operand_of_an_operation_is_an_operation_or_a_constant() {
 
 #[test]
 fn pictures_are_well_formed_and_within_their_size() {
-    for report in [report("halves.c", HALVES, "halves", &[]), ntt("2"), ntt("16")] {
+    for report in [halves(), ntt("2"), ntt("16")] {
         let svg = report.picture();
         let size = |name: &str| -> f64 {
             let rest = svg.split_once(&format!(" {name}=\"")).expect("the size").1;
