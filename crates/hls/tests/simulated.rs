@@ -31,7 +31,7 @@ void gather_registers(uint8_t keys[32], uint16_t factors[32], uint16_t sums[16])
 }
 ";
 
-/// Each iteration takes two elements of a stream, one of which it does not use, and gives two, the first of which takes longer.
+/// Each iteration reads two elements of a stream, one of which it does not use, and writes two. The first one takes longer.
 const PAIRS: &str = "#include <stdint.h>
 void pairs(uint8_t a[16], uint16_t b[16]) {
 #pragma HLS interface axis port=a
