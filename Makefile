@@ -28,7 +28,7 @@ export FRESH_COMMANDS ?= make demo; make test
 # make fresh FRESH_USERS=…     root, builder (a plain user), or both
 export FRESH_USERS ?= root builder
 
-.PHONY: help demo test python wheel docs arch hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz miri mutants sbom fresh setup fmt clean
+.PHONY: help demo test python wheel docs arch hls hw-quick hw hw-waves hw-mutations hw-coverage bench evidence soak fuzz miri mutants sbom fresh setup fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -61,6 +61,9 @@ soak: ## soak a served device under load, attacks, kills and backups; write evid
 
 arch: ## run the architecture models, write docs/arch, its page's figures and pictures
 	@scripts/arch.sh
+
+hls: ## compile and map the choices of a transform from C; write hw/reports/hls.json, docs/hls, the pages' tables
+	@scripts/hls.sh
 
 hw-quick: ## lint the RTL, run short proofs, test the hardware units in co-simulation (HW_UNITS=…)
 	@scripts/hw.sh

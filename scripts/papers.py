@@ -237,6 +237,8 @@ def hls() -> Iterator[str]:
     yield "The nearest right index is (1<<(l−1−i)) + ((s+b)>>i)"
     yield "Right if b is one variable that keeps its last value"
 
+    places = {(x >> 1, 1 - listings.parity(x)) for x in range(n)}
+    yield f"each of the {len(places)} words has a separate place"
     crowded = {name: len(listings.crowded_stages(bank, 2)) for name, bank in listings.BANKS.items()}
     hold(not listings.crowded_stages(listings.BANKS["parity"], 1), "parity banks for one butterfly")
     yield (

@@ -3,6 +3,7 @@
 #   setup.sh build   a linker for cargo
 #   setup.sh test    also rustfmt, clippy, cargo-deny (into .tools), and ruff, mypy, phe, maturin and pytest (into .venv)
 #   setup.sh hls-arm Debian's compilers for ARM and RISC-V, QEMU's user mode, LLVM: what hw/flow/hls_arm.py counts with
+#   setup.sh hls     a toolchain, Yosys (into .tools/hw-synthesis), matplotlib (into .tools/plots): what `make hls` maps and draws with
 #   setup.sh hls-peers also, over hw-full, XLS (into .tools/hls-peers): what hw/flow/hls_peers.py compares with
 #   setup.sh guest   QEMU, and the Linux guest that drives the NVMe target (into .tools/guest, from Debian's packages); part of test
 #   setup.sh riscv   Debian's binutils and GCC for RISC-V, and QEMU's user mode; part of test
@@ -308,6 +309,14 @@ case "${1:-}" in
         need_hw_waves
         need_hw_cocotb
         ;;
+    hls)
+        want_build
+        want_python hw/python-tools-synthesis.txt .tools/hw-synthesis
+        want_python scripts/plot-tools.txt .tools/plots
+        install_lacking
+        need_python_packages hw/python-tools-synthesis.txt .tools/hw-synthesis
+        need_python_packages scripts/plot-tools.txt .tools/plots
+        ;;
     hls-arm)
         want_build
         want_riscv
@@ -393,6 +402,6 @@ case "${1:-}" in
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-cocotb|hw-full|hls-arm|hls-peers|guest|riscv|python|package|plots|site|browser|chart|sbom|bench|concrete|mutants|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-cocotb|hw-full|hls|hls-arm|hls-peers|guest|riscv|python|package|plots|site|browser|chart|sbom|bench|concrete|mutants|fuzz"
         ;;
 esac

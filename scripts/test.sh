@@ -63,6 +63,7 @@ check "listings of the papers" .venv/bin/python -m unittest discover --quiet scr
 check "limits of the style of texts" .venv/bin/python scripts/prose.py
 check "circles of source files" .venv/bin/python scripts/circles.py
 check "pictures are of their data (make arch)" sha256sum --check --quiet docs/arch/pictures.sha256
+check "picture is of its record (make hls)" sha256sum --check --quiet docs/hls/pictures.sha256
 check "picture is of its record (make bench CASES=federated)" sha256sum --check --quiet docs/federated/pictures.sha256
 check "picture is of its record (make bench CASES=ray)" sha256sum --check --quiet docs/howto/ray/pictures.sha256
 check "Python lints" .venv/bin/ruff check --quiet

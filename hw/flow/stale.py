@@ -9,6 +9,7 @@ from typing import Any
 
 import coverage
 import hls_arm
+import hls_choices
 import hls_peers
 import mutate
 import prove
@@ -51,7 +52,7 @@ def comparisons() -> list[str]:
     """Records that compare the transforms of hw/hls with others, and are not there or of other files."""
     return [
         made.REPORT.name
-        for made in (hls_arm, hls_peers)
+        for made in (hls_arm, hls_choices, hls_peers)
         if _read(made.REPORT, {"sources": None})["sources"] != made.sources()
     ]
 
@@ -63,7 +64,7 @@ def main() -> None:
         ("proofs", proofs(), "prove.py --all"),
         ("verdicts on faults", faults(), "make hw-mutations"),
         ("coverage", counted(), "make hw-coverage"),
-        ("comparisons", comparisons(), "hw/flow/hls_arm.py, hw/flow/hls_peers.py"),
+        ("comparisons", comparisons(), "make hls, hw/flow/hls_arm.py, hw/flow/hls_peers.py"),
     ):
         if names:
             print(f"{what} of other sources in hw/reports ({remedy}): {', '.join(names)}")

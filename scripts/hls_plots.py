@@ -1,0 +1,96 @@
+"""Draws docs/hls/pareto.svg, cycles, LUT and DSP of a transform's choices, from hw/reports/hls.json: hls_plots.py [FOLDER]."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+ROOT = Path(__file__).parent.parent
+# A picture of the same record is the same file.
+META = {"Date": None, "Creator": None}
+matplotlib.rcParams["svg.hashsalt"] = "hls"
+matplotlib.rcParams["svg.fonttype"] = "none"
+COLOURS = {1: "#1f5c99", 2: "#d9822b", 3: "#7a7a7a", 4: "#5b9a57"}
+MARKERS = {1: "o", 2: "s"}
+BANKS = {1: "2B banks, one port to read and one to write", 2: "B banks of two ports"}
+# Points of area for a DSP.
+AREA, AREA_MIN = 5.0, 22.0
+
+
+def costs(one: dict[str, Any]) -> tuple[int, int, int]:
+    """Cycles, LUT, DSP."""
+    return one["found"]["cycles"], one["mapped"]["lut"], one["mapped"]["dsp"]
+
+
+def front(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The points that no other one beats."""
+
+    def beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
+        ours, theirs = costs(one), costs(other)
+        return ours != theirs and all(a <= b for a, b in zip(ours, theirs, strict=True))
+
+    return [one for one in points if not any(beats(other, one) for other in points)]
+
+
+def panel(axes: Any, points: list[dict[str, Any]], bits: int) -> None:
+    """The points of one modulus."""
+    best = sorted(front(points), key=lambda one: costs(one)[1])
+    axes.plot([costs(one)[1] for one in best], [costs(one)[0] for one in best], color="#bbbbbb", linewidth=1, zorder=1)
+    for one in sorted(points, key=lambda one: -costs(one)[2]):
+        cycles, lut, dsp = costs(one)
+        colour = COLOURS[one["found"]["interval"]]
+        axes.scatter(
+            lut,
+            cycles,
+            s=AREA_MIN + AREA * dsp,
+            marker=MARKERS[one["partition"]],
+            facecolor=colour if one in best else "white",
+            edgecolor=colour,
+            zorder=2,
+        )
+    for one in best:
+        cycles, lut, dsp = costs(one)
+        axes.annotate(f"B={one['b']}, {dsp} DSP", (lut, cycles), xytext=(7, 5), textcoords="offset points", fontsize=7)
+    axes.set(xscale="log", yscale="log", title=f"q of {bits} bits", xlabel="LUT, mapped for UltraScale+")
+    axes.set_ylabel("cycles from start to done")
+    axes.grid(visible=True, which="both", color="#eeeeee")
+    axes.margins(0.18)
+
+
+def key(figure: Any) -> None:
+    """What the colours and marks are."""
+    intervals = [
+        plt.Line2D([], [], linestyle="", marker="o", color=colour, label=f"interval {interval}")
+        for interval, colour in COLOURS.items()
+    ]
+    banks = [
+        plt.Line2D([], [], linestyle="", marker=mark, color="black", markerfacecolor="white", label=BANKS[partition])
+        for partition, mark in MARKERS.items()
+    ]
+    figure.legend(handles=[*intervals, *banks], loc="lower center", ncols=3, fontsize=8, frameon=False)
+
+
+def main() -> int:
+    """Draws the picture."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs/hls"
+    record = json.loads((ROOT / "hw/reports/hls.json").read_text())
+    points = [one for one in record["points"] if "mapped" in one]
+    widths = sorted({one["bits"] for one in points})
+    figure, panels = plt.subplots(2, 2, figsize=(9.5, 7.5))
+    for axes, bits in zip(panels.flat, widths, strict=True):
+        panel(axes, [one for one in points if one["bits"] == bits], bits)
+    key(figure)
+    figure.tight_layout(rect=(0, 0.07, 1, 1))
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / "pareto.svg", metadata=META)
+    plt.close(figure)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
