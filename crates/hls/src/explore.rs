@@ -118,7 +118,7 @@ pub struct Figures {
     pub banks: u64,
     /// LUTs, an estimate: see [`Estimate`](crate::report::Estimate).
     pub luts: u64,
-    /// Multipliers of 18 × 18 bits, an estimate.
+    /// Multipliers of 26 × 17 bits, an estimate.
     pub dsps: u64,
     /// Registers of one bit, an estimate.
     pub registers: u64,

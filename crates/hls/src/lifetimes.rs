@@ -1,6 +1,6 @@
-//! The values of a kernel that the hardware has, and the last cycle of each.
+//! The values of a kernel that the hardware has, and the cycles in which each is used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::{Layout, is_registers};
 use crate::compile::Scheduled;
@@ -8,8 +8,8 @@ use crate::ir::{Graph, Memory, Node};
 use crate::pragma::Mode;
 use crate::schedule::MEMORY_CYCLES;
 
-/// The last cycle in which each node is used. Constants and unused nodes are absent.
-pub(crate) struct Lifetimes(BTreeMap<Node, u32>);
+/// The cycles in which each node is used. Constants and unused nodes are absent.
+pub(crate) struct Lifetimes(BTreeMap<Node, BTreeSet<u32>>);
 
 impl Lifetimes {
     pub(crate) fn of(scheduled: &Scheduled, memories: &[Memory]) -> Self {
@@ -50,8 +50,7 @@ impl Lifetimes {
 
     fn need(&mut self, graph: &Graph, node: Node, cycle: u32) {
         if graph.constant(node).is_none() {
-            let last = self.0.entry(node).or_insert(cycle);
-            *last = (*last).max(cycle);
+            self.0.entry(node).or_default().insert(cycle);
         }
     }
 
@@ -62,6 +61,16 @@ impl Lifetimes {
 
     /// The last cycle in which a node is used.
     pub(crate) fn last(&self, node: Node) -> Option<u32> {
-        self.0.get(&node).copied()
+        self.0.get(&node)?.last().copied()
+    }
+
+    /// The cycles between one use of a node and the next one, from the cycle in which it has its value.
+    pub(crate) fn waits(&self, node: Node, from: u32) -> impl Iterator<Item = u32> {
+        let mut before = from;
+        self.0.get(&node).into_iter().flatten().map(move |&cycle| {
+            let wait = cycle.saturating_sub(before);
+            before = before.max(cycle);
+            wait
+        })
     }
 }

@@ -111,7 +111,7 @@ impl Exploration {
         let middle = (LEFT + right) / 2.0;
         let _ = writeln!(
             body,
-            "<text class=\"axis\" text-anchor=\"middle\" x=\"{middle}\" y=\"{:.1}\">LUTs of 4 inputs, estimated</text>",
+            "<text class=\"axis\" text-anchor=\"middle\" x=\"{middle}\" y=\"{:.1}\">LUTs of 6 inputs, estimated</text>",
             bottom + 32.0
         );
         let half = (top + bottom) / 2.0;

@@ -34,7 +34,14 @@ pub struct Hardware {
     pub shifter_bits: u64,
     /// Registers.
     pub registers: Registers,
+    /// The bits of `registers.delays` that are in chains of fewer than three registers between two uses.
+    pub short_delay_bits: u64,
+    /// The bits of values that wait three cycles or more for a use: each is a shift register.
+    pub shift_register_bits: u64,
 }
+
+/// Registers from which on a chain without a use in between is a shift register.
+const SHIFT_REGISTER: u32 = 3;
 
 /// Multipliers of one size.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -90,6 +97,7 @@ impl Hardware {
             let cycle = schedule.nodes[node.index()].0;
             let late = lifetimes.last(node).map_or(0, |last| last.saturating_sub(cycle));
             this.registers.delays += u64::from(late) * own;
+            this.delay(lifetimes.waits(node, cycle), own);
             this.registers.multipliers += u64::from(scheduled.registers[node.index()]) * own;
             if matches!(graph.get(node).op, Op::Loop(_)) {
                 this.registers.control += own;
@@ -107,6 +115,17 @@ impl Hardware {
         this.registers.control += u64::from(schedule.depth) + u64::from(wait_bits);
         this.multipliers.sort();
         this
+    }
+
+    /// The chains of registers of a value.
+    fn delay(&mut self, waits: impl Iterator<Item = u32>, own: u64) {
+        for wait in waits {
+            if wait < SHIFT_REGISTER {
+                self.short_delay_bits += u64::from(wait) * own;
+            } else {
+                self.shift_register_bits += own;
+            }
+        }
     }
 
     fn operator(&mut self, scheduled: &Scheduled, node: Node, own: u64) {
@@ -177,6 +196,8 @@ impl Hardware {
         self.selection_bits += other.selection_bits;
         self.logic_bits += other.logic_bits;
         self.shifter_bits += other.shifter_bits;
+        self.short_delay_bits += other.short_delay_bits;
+        self.shift_register_bits += other.shift_register_bits;
         let (all, one) = (&mut self.registers, &other.registers);
         all.delays += one.delays;
         all.multipliers += one.multipliers;

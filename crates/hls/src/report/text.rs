@@ -50,7 +50,7 @@ impl Report {
         let estimate = &self.estimate;
         let _ = writeln!(
             out,
-            "Estimate: {} LUTs of 4 inputs, {} multipliers of 18 × 18 bits, {} registers, {} block memories",
+            "Estimate: {} LUTs of 6 inputs, {} multipliers of 26 × 17 bits, {} registers, {} block memories",
             estimate.luts, estimate.dsps, estimate.registers, estimate.block_memories
         );
         let _ = writeln!(out, "\nMemories");

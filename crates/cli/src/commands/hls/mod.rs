@@ -160,7 +160,7 @@ fn summary(report: &Report) -> String {
     }
     let estimate = &report.estimate;
     format!(
-        "{}: {} from start to done, analytic; estimate: {}, {} of 18 × 18 bits, {}\n{kernels}\n{memories}",
+        "{}: {} from start to done, analytic; estimate: {}, {} of 26 × 17 bits, {}\n{kernels}\n{memories}",
         report.function,
         output::count(report.cycles.start_to_done, "cycle"),
         output::count(estimate.luts, "LUT"),
