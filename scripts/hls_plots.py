@@ -39,8 +39,7 @@ def front(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def panel(axes: Any, points: list[dict[str, Any]], bits: int) -> None:
     """The points of one modulus."""
-    best = sorted(front(points), key=lambda one: costs(one)[1])
-    axes.plot([costs(one)[1] for one in best], [costs(one)[0] for one in best], color="#bbbbbb", linewidth=1, zorder=1)
+    best = front(points)
     for one in sorted(points, key=lambda one: -costs(one)[2]):
         cycles, lut, dsp = costs(one)
         colour = COLOURS[one["found"]["interval"]]
@@ -56,8 +55,11 @@ def panel(axes: Any, points: list[dict[str, Any]], bits: int) -> None:
     for one in best:
         cycles, lut, dsp = costs(one)
         axes.annotate(f"B={one['b']}, {dsp} DSP", (lut, cycles), xytext=(7, 5), textcoords="offset points", fontsize=7)
-    axes.set(xscale="log", yscale="log", title=f"q of {bits} bits", xlabel="LUT, mapped for UltraScale+")
-    axes.set_ylabel("cycles from start to done")
+    axes.set(xscale="log", yscale="log", title=f"q of {bits} bits")
+    axes.set(xlabel="LUT, mapped for UltraScale+", ylabel="cycles from start to done")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.tick_params(labelbottom=True, labelleft=True)
     axes.grid(visible=True, which="both", color="#eeeeee")
     axes.margins(0.18)
 
@@ -81,7 +83,7 @@ def main() -> int:
     record = json.loads((ROOT / "hw/reports/hls.json").read_text())
     points = [one for one in record["points"] if "mapped" in one]
     widths = sorted({one["bits"] for one in points})
-    figure, panels = plt.subplots(2, 2, figsize=(9.5, 7.5))
+    figure, panels = plt.subplots(2, 2, figsize=(9.5, 7.5), sharex=True, sharey=True)
     for axes, bits in zip(panels.flat, widths, strict=True):
         panel(axes, [one for one in points if one["bits"] == bits], bits)
     key(figure)

@@ -1,6 +1,6 @@
 """Compiles the choices of a transform from C, maps them, and writes hw/reports/hls.json: what `make hls` draws from.
 
-    .tools/hw-synthesis/bin/python hw/flow/hls_choices.py [--jobs N]
+    .tools/hw-synthesis/bin/python hw/flow/hls_choices.py [--jobs N] [--most LUT] [--known]
 
     points    hw/hls/ntt_choices.c over the modulus, the butterflies, the banks and the interval
     units     the modules of hw/units.toml that stand beside the tables of the paper
@@ -43,7 +43,7 @@ BUTTERFLIES = (1, 2, 4, 8, 16)
 PARTITIONS = (1, 2)
 INTERVALS = (1, 2, 3, 4)
 # Points with a larger estimate are not mapped: it would take too long. All butterflies are mapped for the smallest modulus.
-LUTS_MAX = {12: 30_000, 23: 13_000, 30: 13_000, 60: 13_000}
+LUTS_SMALLEST, LUTS_OTHERS = 30_000, 13_000
 # The modules beside Tables 2 and 3 of the paper, and beside its section 4.2.
 CASES = (
     *("ntt_gs", "intt_gs", "ntt_ct", "intt_ct"),
@@ -96,7 +96,12 @@ def unbeaten(points: Iterable[Point]) -> list[Point]:
     return [one for one in points if not any(beats(other, one) for other in points)]
 
 
-def chosen(points: Iterable[Point]) -> list[Point]:
+def limit(bits: int, others: int) -> int:
+    """The largest estimate of a point that is mapped."""
+    return LUTS_SMALLEST if bits == min(MODULI) else others
+
+
+def chosen(points: Iterable[Point], others: int = LUTS_OTHERS) -> list[Point]:
     """The points to map: the unbeaten ones, the least interval of each modulus, B and partition, and the paper's q and B.
 
     Where intervals have the same module size, the estimate alone would leave out all but one of them.
@@ -110,16 +115,23 @@ def chosen(points: Iterable[Point]) -> list[Point]:
     those = {one["module"] for one in (*unbeaten(found), *least.values())}
     those |= {one["module"] for one in found if (one["q"], one["b"]) == (MODULI[12], 2)}
     return [
-        one for one in found if one["module"] in those and one["found"]["estimate"]["luts"] <= LUTS_MAX[one["bits"]]
+        one
+        for one in found
+        if one["module"] in those and one["found"]["estimate"]["luts"] <= limit(one["bits"], others)
     ]
+
+
+def result(module: str) -> Path:
+    """Where the resources of a point's module lie, once it is mapped."""
+    source = WORK / f"points/{module}.sv"
+    key = hashlib.sha256(source.read_bytes() + json.dumps(versions.of_step("xilinx")).encode())
+    key.update(Path(xilinx.__file__).read_bytes())
+    return synthesise.RESULTS / f"hls_points.{module}.{key.hexdigest()[:24]}.json"
 
 
 def mapped(module: str) -> dict[str, Any]:
     """Resources of a point's module on UltraScale+, with all its memories."""
-    source = WORK / f"points/{module}.sv"
-    key = hashlib.sha256(source.read_bytes() + json.dumps(versions.of_step("xilinx")).encode())
-    key.update(Path(xilinx.__file__).read_bytes())
-    known = synthesise.RESULTS / f"hls_points.{module}.{key.hexdigest()[:24]}.json"
+    source, known = WORK / f"points/{module}.sv", result(module)
     if not known.exists():
         folder = WORK / module
         folder.mkdir(parents=True, exist_ok=True)
@@ -180,10 +192,11 @@ def sources() -> str:
     return digest.hexdigest()[:16]
 
 
-def record(jobs: int) -> dict[str, Any]:
-    """The whole record."""
+def record(jobs: int, others: int = LUTS_OTHERS, *, known: bool = False) -> dict[str, Any]:
+    """The whole record; with `known`, points that were not mapped before are left out, and counted."""
     points = explored()
-    those = chosen(points)
+    due = chosen(points, others)
+    those = [one for one in due if not known or result(one["module"]).exists()]
     print(f"{len(points)} points, {len(those)} of them to map", flush=True)
     with ThreadPoolExecutor(jobs) as pool:
         # The largest ones first, so that none of them is left for one process at the end.
@@ -197,7 +210,8 @@ def record(jobs: int) -> dict[str, Any]:
         "case": f"transform of n={N}, Gentleman-Sande, cyclic",
         "kinds": {"cycles": "simulated", "estimate": "estimate", "mapped": "mapped"},
         "mhz": MHZ,
-        "luts_max": LUTS_MAX,
+        "luts_max": {str(bits): limit(bits, others) for bits in MODULI},
+        "left_out": len(due) - len(those),
         "points": points,
         "units": units,
         "tool_versions": versions.of_step("xilinx"),
@@ -209,9 +223,13 @@ def main() -> int:
     """Writes the record, or says what failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2, help="mappings at once (default 2)")
+    parser.add_argument(
+        "--most", type=int, default=LUTS_OTHERS, help=f"largest estimate above 12 bits (default {LUTS_OTHERS:,} LUT)"
+    )
+    parser.add_argument("--known", action="store_true", help="map no more points; the record counts those left out")
     arguments = parser.parse_args()
     try:
-        found = record(arguments.jobs)
+        found = record(arguments.jobs, arguments.most, known=arguments.known)
     except (ToolError, ValueError, subprocess.CalledProcessError) as error:
         print(f"hls_choices: {error}", file=sys.stderr)
         return 1

@@ -1,6 +1,6 @@
 """Figures of the transforms by high-level synthesis: processors and peers beside the accelerator."""
 
-from .records import Record, load
+from .records import Record, cases, load
 from .text import block, digits, table, wrapped
 
 FORMS = {"as_written": "as written", "tuned": "for a processor"}
@@ -111,7 +111,7 @@ OURS = {
 @block("papers-hls-peers")
 def papers_hls_peers() -> str:
     record = load("hw/reports/hls_peers.json")
-    known = {one["case"]: one for one in load("hw/reports/summary.json")}
+    known = cases("hw/reports/summary.json")
     # The next run can begin in the cycle of `done_o`.
     rows = [(peer(one), one) for one in record["peers"]]
     rows += [

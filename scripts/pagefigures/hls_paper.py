@@ -4,7 +4,7 @@ import statistics
 import sys
 from collections.abc import Callable
 
-from .records import ROOT, Record, load
+from .records import ROOT, Record, cases, load
 from .text import block, listed, table, wrapped
 
 # T. Sasaki and Y. Hara: Table 2, and Table 3, whose latency of Algorithm 3 is not a number.
@@ -201,8 +201,8 @@ def papers_hls_ours() -> str:
         ],
     ]
     lines = [[*row, "`make hls`"] for row in rows]
-    lines.append(
-        ["section 4.1", "a constraint of 100 MHz", f"{clock()} MHz on an ECP5-85", "placed", "`make hw UNIT=hls`"]
+    lines.insert(
+        1, ["section 4.1", "a constraint of 100 MHz", f"{clock()} MHz on an ECP5-85", "placed", "`make hw UNIT=hls`"]
     )
     about = ["section 5", "speed-up over an ARM processor left open", "[below](#speed-up-over-processors)"]
     lines.append([*about, "exact, analytic, simulated", "`python3 hw/flow/hls_arm.py`"])
@@ -212,16 +212,14 @@ def papers_hls_ours() -> str:
 
 def clock() -> str:
     """Frequencies of the GS transform over the seeds."""
-    (one,) = [one for one in load("hw/reports/summary.json") if one["case"] == "hls/ntt_gs"]
-    speeds = one["ecp5_fmax_mhz"].values()
+    speeds = cases("hw/reports/summary.json")["hls/ntt_gs"]["ecp5_fmax_mhz"].values()
     return f"{min(speeds):.0f} to {max(speeds):.0f}"
 
 
 def rtl() -> str:
     """Whether simulations of the RTL counted the same cycles."""
-    counted = {one["case"]: one["cycles"] for one in load("hw/reports/summary.json")}
-    ours = load(RECORD)["units"]
-    other = [one["case"] for one in ours if counted.get(one["case"]) != one["cycles"]]
+    counted = cases("hw/reports/summary.json")
+    other = [one["case"] for one in load(RECORD)["units"] if counted[one["case"]]["cycles"] != one["cycles"]]
     if not other:
         return "The simulations of the RTL count the same cycles (`make hw UNIT=hls`, [results](hw/results.md); kind: rtl)."
     return (
@@ -258,11 +256,12 @@ def hw_hls_choices() -> str:
     every, refused = record["points"], [one for one in record["points"] if one["refusal"]]
     moduli = {one["bits"]: one["q"] for one in those}
     first, *others = sorted(set(record["luts_max"].values()), reverse=True)
+    left = f"; {record['left_out']} others are not mapped yet" if record["left_out"] else ""
     limits = " or ".join([f"{first:,} LUT (12 bits)", *(f"{one:,} LUT (more bits)" for one in others)])
     text = (
         f"Of {len(every)} points the compiler refuses {len(refused)}, whose interval is out of reach. Mapped are the best ones by the "
-        "estimate, those with the least interval for q, B and banks, and all of 12 bits with B=2, unless the estimate is above "
-        f"{limits}. The floor is n/2 · log2 n / B cycles, times the interval. A point is best if no "
+        "estimate, those with the least interval for q, B and banks, and all of 12 bits with B=2. Not mapped are points with an estimate above "
+        f"{limits}{left}. The floor is n/2 · log2 n / B cycles, times the interval. A point is best if no "
         "other one of the same q is at least as good in cycles, LUT and DSP and better in one. "
         f"{MADE} {MAPPED} Schedules are for {record['mhz']} MHz. q is {listed([str(q) for q in moduli.values()])}. Command: "
         "`make hls`."
@@ -288,7 +287,8 @@ def hls_estimate() -> str:
         (at,) = [one for one in those if one["module"] == worst]
         where = f"{at['bits']} bits, B={at['b']}, {at['found']['banks']} banks, II={at['found']['interval']}"
         mean = statistics.mean(abs(value) for value in off.values())
-        lines.append([title, f"{100 * mean:.0f} %", f"{100 * off[worst]:+.0f} %".replace("-", "−"), where])
+        most = f"{100 * off[worst]:+.0f} %".replace("-", "−")
+        lines.append([title, f"{100 * mean:.0f} %", *([most, where] if off[worst] else ["0 %", "–"])])
     text = (
         f"Deviations of the estimate from a mapping for UltraScale+ over the {len(those)} mapped points of "
         "[the transform's choices](hw/hls.md#choices-of-the-transform). The mean is that of absolute deviations. Command: `make hls`."

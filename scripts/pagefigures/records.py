@@ -20,6 +20,14 @@ def load(path: str) -> Record:
     return record
 
 
+def cases(path: str) -> dict[str, Record]:
+    """The entries of a record that is a list, by their case."""
+    if not (ROOT / path).exists():
+        raise MissingRecord(path)
+    entries: list[Record] = json.loads((ROOT / path).read_text())
+    return {entry["case"]: entry for entry in entries}
+
+
 def runs(record: Record, case: str, **params: object) -> list[Record]:
     """The results of an evidence record for a case, narrowed by fields of the result or of its parameters."""
     found = []
