@@ -257,10 +257,10 @@ def hw_hls_choices() -> str:
     moduli = {one["bits"]: one["q"] for one in those}
     first, *others = sorted(set(record["luts_max"].values()), reverse=True)
     left = f"; {record['left_out']} others are not mapped yet" if record["left_out"] else ""
-    limits = " or ".join([f"{first:,} LUT (12 bits)", *(f"{one:,} LUT (more bits)" for one in others)])
+    limits = " or ".join([f"{first:,} (12 bits)", *(f"{one:,} (more bits)" for one in others)])
     text = (
         f"Of {len(every)} points the compiler refuses {len(refused)}, whose interval is out of reach. Mapped are the best ones by the "
-        "estimate, those with the least interval for q, B and banks, and all of 12 bits with B=2. Not mapped are points with an estimate above "
+        "estimate, those with the least interval for q, B and banks, and all of 12 bits with B=2. Not mapped are points whose estimated LUT exceed "
         f"{limits}{left}. The floor is n/2 · log2 n / B cycles, times the interval. A point is best if no "
         "other one of the same q is at least as good in cycles, LUT and DSP and better in one. "
         f"{MADE} {MAPPED} Schedules are for {record['mhz']} MHz. q is {listed([str(q) for q in moduli.values()])}. Command: "
