@@ -53,6 +53,7 @@ fn lines(design: &Design, number: u64, target: &Target) -> Vec<serde_json::Value
             "program": number,
             "loop": one.kernel.name,
             "interval": one.schedule.interval,
+            "proven": one.schedule.proven,
             "cycles": one.schedule.accesses,
             "earliest": problem.earliest,
             "latencies": problem.latencies,

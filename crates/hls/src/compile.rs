@@ -72,13 +72,9 @@ fn scheduled(kernel: &Kernel, program: &Program, layouts: &[Layout], target: &Ta
     let visits = Visits::of(&kernel, &program.memories);
     let distances = analysis::distances(&kernel, &program.memories, &visits);
     analysis::check_independence(&kernel, &program.memories, &visits, &distances)?;
-    let with = |kernel: &Kernel| schedule(kernel, &addresses, &program.memories, &visits, &distances, &widths, target);
-    let schedule = with(&kernel).map_err(|problem| {
-        // A requested interval is out of reach, and a longer one may work.
-        let any_interval = || with(&Kernel { pipeline: Some(None), ..kernel.clone() }).ok();
-        let least = kernel.pipeline.flatten().and_then(|_| any_interval()).map(|schedule| schedule.interval);
-        explained(problem, least, &kernel, program, &visits)
-    })?;
+    let count = program.kernels.len();
+    let schedule = schedule(&kernel, &addresses, &program.memories, &visits, &distances, &widths, target, count)
+        .map_err(|problem| explained(problem, &kernel, program, &visits))?;
     let registers = kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, &widths, node).1).collect();
     let used = used(&kernel, program, &widths);
     let trusted = analysis::trusted(&kernel, &visits);
@@ -98,15 +94,12 @@ fn used(kernel: &Kernel, program: &Program, widths: &Widths) -> Vec<bool> {
     used
 }
 
-/// The refusal of the scheduler with the least interval that works, at the first two accesses that meet in a bank if such
-/// accesses exist.
-fn explained(problem: Problem, least: Option<u32>, kernel: &Kernel, program: &Program, visits: &Visits) -> Problem {
-    let others = "more banks, or another order of iterations";
-    let way_out = match least {
-        Some(least) => format!("use II={least}, the least interval that works, {others}"),
-        None => format!("use {others}"),
-    };
-    let problem = Problem { way_out, ..problem };
+/// The refusal of the scheduler, at the first two accesses that meet in a bank if such accesses exist.
+fn explained(problem: Problem, kernel: &Kernel, program: &Program, visits: &Visits) -> Problem {
+    // A refusal with two places names the accesses that depend on one another.
+    if problem.also.is_some() {
+        return problem;
+    }
     let Some(one) = analysis::conflicts(kernel, &program.memories, visits).into_iter().next() else { return problem };
     let (first, second) = (&kernel.accesses[one.first], &kernel.accesses[one.second]);
     let name = &program.memories[second.memory].name;

@@ -2,6 +2,7 @@
 
 use ciphermill_hls::ir::{Role, State};
 use ciphermill_hls::schedule::Target;
+use ciphermill_hls::schedule::problem::Problem;
 use ciphermill_hls::schedule::simulate::{SimulationError, simulate};
 use ciphermill_hls::{Argument, Design, Source};
 
@@ -100,4 +101,116 @@ fn wrong_schedules_are_found() {
     // Another bank than the element's.
     let elsewhere = changed(|wrong| wrong.kernels[0].addresses.swap(0, 1));
     assert!(matches!(elsewhere, Err(SimulationError::Address { .. })), "{elsewhere:?}");
+}
+
+/// The cycles of accesses by exhaustion, to check proofs of the scheduler.
+struct Exhaustion<'p> {
+    problem: &'p Problem,
+    interval: i64,
+    last: i64,
+}
+
+impl Exhaustion<'_> {
+    /// Whether all accesses can be placed. `cycles` are those of the first accesses.
+    fn exists(&self, cycles: &mut Vec<i64>) -> bool {
+        if cycles.len() == self.problem.earliest.len() {
+            return true;
+        }
+        (i64::from(self.problem.earliest[cycles.len()])..=self.last).any(|cycle| {
+            cycles.push(cycle);
+            let exists = self.holds(cycles) && self.exists(cycles);
+            cycles.pop();
+            exists
+        })
+    }
+
+    /// Whether the rules hold among the first accesses.
+    fn holds(&self, cycles: &[i64]) -> bool {
+        let in_time = |from: usize, to: usize, needed: i64| {
+            let both = cycles.get(from).zip(cycles.get(to));
+            both.is_none_or(|(from, to)| from + needed <= *to)
+        };
+        let latencies = self.problem.latencies.iter().all(|&(from, to, cycles)| in_time(from, to, cycles.into()));
+        let dependence = |&(from, to, iterations, cycles): &(usize, usize, usize, u32)| {
+            in_time(from, to, i64::from(cycles) - self.interval * iterations as i64)
+        };
+        let groups = self.problem.groups.iter().all(|(accesses, ports)| self.fits(cycles, accesses, *ports));
+        latencies && self.problem.dependences.iter().all(dependence) && groups
+    }
+
+    /// Whether the accesses of a group find ports in the whole run.
+    fn fits(&self, cycles: &[i64], accesses: &[usize], ports: u32) -> bool {
+        let mut users = std::collections::HashMap::new();
+        accesses.iter().filter(|access| **access < cycles.len()).all(|&access| {
+            let visits = self.problem.banks[access].iter().enumerate().filter(|(_, bank)| **bank != -1);
+            visits.into_iter().all(|(iteration, &bank)| {
+                let count: &mut u32 =
+                    users.entry((cycles[access] + self.interval * iteration as i64, bank)).or_default();
+                *count += 1;
+                *count <= ports
+            })
+        })
+    }
+}
+
+/// Small loops, with the interval and its bounds by ports and dependences.
+const LOOPS: &[(&str, u32, (u32, u32))] = &[
+    // Two reads of one bank, and a value that goes from iteration to iteration.
+    (
+        "void f(uint8_t a[32], uint8_t b[16]) {
+  for (unsigned i = 1; i < 16; i++) {
+#pragma HLS pipeline
+    b[i] = b[i - 1] ^ a[i] ^ a[i + 16];
+  }
+}",
+        3,
+        (2, 3),
+    ),
+    // The second read waits until the first one is done with all iterations: its value is needed late.
+    (
+        "void f(uint8_t a[8], uint32_t b[4]) {
+  for (unsigned i = 0; i < 4; i++) {
+#pragma HLS pipeline
+    b[i] = ((uint64_t)a[i] * a[i] * a[i] * a[i]) % 12289 ^ a[i + 4];
+  }
+}",
+        1,
+        (2, 1),
+    ),
+    // Two reads of a bank with two ports.
+    (
+        "void f(uint8_t a[8]) {
+#pragma HLS bind_storage variable=a type=ram_t2p
+  for (unsigned i = 0; i < 8; i++) {
+#pragma HLS pipeline
+    a[i] = a[i] ^ a[7 - i];
+  }
+}",
+        3,
+        (1, 3),
+    ),
+];
+
+#[test]
+fn intervals_are_the_least_by_exhaustion() {
+    let target = Target::ecp5(120.0);
+    for &(text, interval, bounds) in LOOPS {
+        let (_, design) = design(text);
+        let one = &design.kernels[0];
+        let (schedule, iterations) = (&one.schedule, one.kernel.iterations() as u32);
+        assert_eq!((schedule.interval, schedule.bounds, schedule.proven), (interval, bounds, true), "{text}");
+        let memories = &design.program.memories;
+        let problem = Problem::of(&one.kernel, &one.addresses, memories, &one.distances, &one.widths, &target);
+        for shorter in 1..interval {
+            let saved = (interval - shorter) * (iterations - 1);
+            let depth = (2 * schedule.depth).min(schedule.depth + saved - 1);
+            let exhaustion = Exhaustion { problem: &problem, interval: shorter.into(), last: i64::from(depth) - 1 };
+            assert!(!exhaustion.exists(&mut Vec::new()), "interval {shorter} of\n{text}");
+        }
+        // The exhaustion finds the schedule of the compiler.
+        let last = i64::from(schedule.depth) - 1;
+        let exhaustion = Exhaustion { problem: &problem, interval: interval.into(), last };
+        assert!(exhaustion.exists(&mut Vec::new()), "interval {interval} of\n{text}");
+        is_right(text);
+    }
 }

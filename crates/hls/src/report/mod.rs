@@ -162,6 +162,9 @@ pub struct Interval {
     pub reached: u32,
     /// Whether the schedule reaches the larger one of the two bounds.
     pub at_bound: bool,
+    /// Whether it is proven that no shorter interval ends the run earlier with an iteration at most twice as long.
+    #[serde(default)]
+    pub proven: bool,
 }
 
 /// A kernel of a [`Report`].
@@ -411,6 +414,7 @@ impl Writer<'_> {
                 dependences,
                 reached: interval,
                 at_bound: interval <= ports.max(dependences),
+                proven: schedule.proven,
             },
             gap,
             depth,

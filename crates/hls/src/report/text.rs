@@ -75,13 +75,17 @@ impl KernelReport {
         let nest = if loops.is_empty() { "none".to_owned() } else { loops.join(" × ") };
         let interval = &self.interval;
         let reached = if interval.at_bound { "the bound is reached" } else { "above the bound" };
-        let pipelined = if interval.pipelined { "" } else { "; no pipeline" };
+        let rest = match (interval.pipelined, interval.proven) {
+            (false, _) => "; no pipeline",
+            (true, true) => "; proven to be the least",
+            (true, false) => "; not proven to be the least",
+        };
         let mut facts = vec![
             vec!["loops".to_owned(), format!("{nest} = {} iterations", self.iterations)],
             vec![
                 "interval".to_owned(),
                 format!(
-                    "{}; ports allow {}, dependences {}: {reached}{pipelined}",
+                    "{}; ports allow {}, dependences {}: {reached}{rest}",
                     cycles(interval.reached.into()),
                     interval.ports,
                     interval.dependences

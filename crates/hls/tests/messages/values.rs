@@ -203,7 +203,7 @@ pub(super) const BANKS: &[Case] = &[
     b[i] = a[i] ^ a[i + 4];
   }
 }",
-        "f.c:7:19: this access of `a` and the one at f.c:7:12 are in the same bank in iteration 0 of `i`; no interval up to 1 for `i`; the ports require at least 2; use II=2, the least interval that works, more banks, or another order of iterations",
+        "f.c:7:19: this access of `a` and the one at f.c:7:12 are in the same bank in iteration 0 of `i`; interval 1 is not possible for `i`: the ports require at least 2, and the dependences at least 1; ask for `II=2`, or use more banks, or another order of iterations",
     ),
     (
         "a refuted dependence",
@@ -224,7 +224,18 @@ pub(super) const BANKS: &[Case] = &[
     a[i] = (uint64_t)a[i - 1] * a[i - 1] % 12289;
   }
 }",
-        "f.c:5:3: no interval up to 1 for `i`; the ports require at least 1; use II=12, the least interval that works, more banks, or another order of iterations",
+        "f.c:7:22: interval 1 is not possible for `i`: the ports require at least 1, and the dependences at least 12, because this access of `a` depends on the one at f.c:7:5, 1 iteration before; ask for `II=12`, or use another order of iterations",
+    ),
+    (
+        "an interval that the busiest of many banks excludes",
+        r"void f(uint8_t a[4][8], uint8_t b[8]) {
+#pragma HLS array_partition variable=a complete dim=1
+  for (unsigned i = 0; i < 8; i++) {
+#pragma HLS pipeline II=2
+    b[i] = a[0][i] ^ a[1][i] ^ a[2][i] ^ a[2][7 - i] ^ a[2][i ^ 1];
+  }
+}",
+        "f.c:8:42: this access of `a` and the one at f.c:8:32 are in the same bank in iteration 0 of `i`; interval 2 is not possible for `i`: the ports require at least 3, and the dependences at least 1; ask for `II=3`, or use more banks, or another order of iterations",
     ),
 ];
 

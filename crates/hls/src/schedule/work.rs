@@ -1,0 +1,189 @@
+//! A kernel to be scheduled: its accesses, their ports, and the time of each node.
+
+use std::collections::BTreeSet;
+
+use super::{Address, MEMORY_CYCLES, Target};
+use crate::analysis::{Distance, Layout, Visits, is_registers};
+use crate::ir::{Kernel, Memory, Node, Op, Role, Widths};
+use crate::pragma::{Mode, Ports};
+
+pub(super) struct Work<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) addresses: &'a [Address],
+    pub(super) memories: &'a [Memory],
+    pub(super) visits: &'a Visits,
+    pub(super) distances: &'a [Distance],
+    pub(super) widths: &'a Widths,
+    pub(super) target: &'a Target,
+    /// Memories with an access whose bank is known only at run time.
+    pub(super) unknown: Vec<bool>,
+    /// The number of accesses of the same kind that may use the same bank as an access; by access.
+    pub(super) sharing: Vec<usize>,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(
+        kernel: &'a Kernel,
+        addresses: &'a [Address],
+        memories: &'a [Memory],
+        visits: &'a Visits,
+        distances: &'a [Distance],
+        widths: &'a Widths,
+        target: &'a Target,
+    ) -> Self {
+        let mut unknown = vec![false; memories.len()];
+        for (access, one) in kernel.accesses.iter().enumerate() {
+            let is_known = |iteration| visits.get(access, iteration).is_none_or(|visit| visit.bank.is_some());
+            unknown[one.memory] |= !(0..kernel.iterations()).all(is_known);
+        }
+        Work {
+            kernel,
+            addresses,
+            memories,
+            visits,
+            distances,
+            widths,
+            target,
+            unknown,
+            sharing: sharing(kernel, memories, visits),
+        }
+    }
+
+    pub(super) fn memory(&self, access: usize) -> &Memory {
+        &self.memories[self.kernel.accesses[access].memory]
+    }
+
+    /// Whether an access needs a port that others may need.
+    pub(super) fn has_port(&self, access: usize) -> bool {
+        let memory = self.memory(access);
+        !matches!(memory.role, Role::Table(_)) && !is_registers(memory)
+    }
+
+    /// The greatest number of accesses of one kind to a bank in a cycle.
+    pub(super) fn capacity(&self, access: usize) -> u32 {
+        if self.memory(access).ports == Ports::TwoOfAny { 2 } else { 1 }
+    }
+
+    pub(super) fn banks(&self, access: usize) -> usize {
+        Layout::of(self.memory(access)).banks
+    }
+
+    /// The time from an access to the registers at its bank.
+    pub(super) fn way_in(&self, access: usize) -> f64 {
+        let memory = self.memory(access);
+        if let Role::Table(elements) = &memory.role {
+            return self.target.choice(elements.len() / 4);
+        }
+        let to_others = if self.sharing[access] > 1 || self.banks(access) > 1 && !is_registers(memory) {
+            self.target.lut + self.target.choice(self.sharing[access])
+        } else {
+            0.0
+        };
+        // Each register selects between its old value and the written one.
+        to_others + if is_registers(memory) { self.target.lut } else { 0.0 }
+    }
+
+    /// The least number of cycles between two dependent accesses.
+    pub(super) fn needed(&self, one: &Distance) -> i64 {
+        one.why.cycles().into()
+    }
+
+    /// The cycle and the time of each node, and the earliest cycle of each access, for these cycles of accesses. An access
+    /// without a cycle is as early as possible.
+    pub(super) fn nodes(&self, cycles: &[Option<u32>]) -> (Vec<(u32, f64)>, Vec<u32>) {
+        let mut nodes: Vec<(u32, f64)> = Vec::with_capacity(self.kernel.graph.len());
+        let mut earliest = vec![0; self.kernel.accesses.len()];
+        for (node, data) in self.kernel.graph.nodes() {
+            let time = match data.op {
+                Op::Const(_) => (0, 0.0),
+                Op::Loop(_) => (0, self.target.register_out),
+                Op::Read(access) => {
+                    let from = self.ready(access, &nodes);
+                    earliest[access] = from;
+                    self.read(access, cycles[access].unwrap_or(from).max(from))
+                }
+                op => {
+                    let latest = op.operands().iter().map(|operand| nodes[operand.index()]).fold((0, 0.0), later);
+                    let (delay, registers) = self.target.operation(&self.kernel.graph, self.widths, node);
+                    self.chained(latest, delay, registers)
+                }
+            };
+            nodes.push(time);
+        }
+        for (access, one) in self.kernel.accesses.iter().enumerate() {
+            if one.written.is_some() {
+                earliest[access] = self.ready(access, &nodes);
+            }
+        }
+        (nodes, earliest)
+    }
+
+    /// The time at which the data of a read arrives, for the cycle of the request.
+    pub(super) fn read(&self, access: usize, cycle: u32) -> (u32, f64) {
+        if is_registers(self.memory(access)) {
+            (cycle, self.target.register_out)
+        } else if self.has_port(access) && self.memory(access).mode != Some(Mode::Stream) {
+            (cycle + MEMORY_CYCLES, self.target.register_out + self.target.choice(self.banks(access)))
+        } else {
+            (cycle + 1, self.target.register_out)
+        }
+    }
+
+    /// The time after an operation: in the same cycle if the path fits.
+    pub(super) fn chained(&self, (cycle, time): (u32, f64), delay: f64, registers: u32) -> (u32, f64) {
+        let limit = self.target.period - self.target.setup;
+        if registers > 0 {
+            // Its operands are registered.
+            let first = if time > self.target.register_out { cycle + 1 } else { cycle };
+            return (first + registers, self.target.register_out);
+        }
+        if time + delay <= limit { (cycle, time + delay) } else { (cycle + 1, self.target.register_out + delay) }
+    }
+
+    /// The first cycle in which all operands of an access are present.
+    pub(super) fn ready(&self, access: usize, nodes: &[(u32, f64)]) -> u32 {
+        let one = &self.kernel.accesses[access];
+        let address = self.addresses[access];
+        let of = |node: Node| nodes.get(node.index()).copied().unwrap_or((0, 0.0));
+        let needed = [Some(address.bank), Some(address.row), one.condition, one.written];
+        let (cycle, time) = needed.into_iter().flatten().map(of).fold((0, 0.0), later);
+        // The way from an address or a value to the bank passes a selection among banks.
+        self.asked(access, (cycle, time))
+    }
+
+    /// The cycle of the request of an access whose operands are present at this time.
+    pub(super) fn asked(&self, access: usize, (cycle, time): (u32, f64)) -> u32 {
+        let limit = self.target.period - self.target.setup - self.way_in(access);
+        if time <= limit { cycle } else { cycle + 1 }
+    }
+}
+
+/// The number of accesses of the same kind that may use the same bank as an access; by access.
+fn sharing(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<usize> {
+    let banks = |access: usize| {
+        let mut banks: BTreeSet<Option<usize>> = BTreeSet::new();
+        for iteration in 0..kernel.iterations() {
+            banks.extend(visits.get(access, iteration).map(|visit| visit.bank));
+        }
+        banks
+    };
+    let all: Vec<BTreeSet<Option<usize>>> = (0..kernel.accesses.len()).map(banks).collect();
+    let count = |access: usize| {
+        let one = &kernel.accesses[access];
+        let any = memories[one.memory].ports == Ports::TwoOfAny;
+        let shares = |other: &usize| {
+            let two = &kernel.accesses[*other];
+            two.memory == one.memory
+                && (any || two.written.is_some() == one.written.is_some())
+                && (all[access].contains(&None)
+                    || all[*other].contains(&None)
+                    || !all[access].is_disjoint(&all[*other]))
+        };
+        (0..kernel.accesses.len()).filter(shares).count()
+    };
+    (0..kernel.accesses.len()).map(count).collect()
+}
+
+pub(super) fn later(a: (u32, f64), b: (u32, f64)) -> (u32, f64) {
+    if (a.0, a.1) >= (b.0, b.1) { a } else { b }
+}
