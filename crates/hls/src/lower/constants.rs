@@ -59,6 +59,9 @@ impl Estimate {
         let kept = most >> self.before;
         let low = (1i128 << self.before) - 1;
         if kept < TRIED {
+            if let Some(short) = self.short(most, kept, d) {
+                return short.greatest();
+            }
             let remainder = |value: i128| {
                 // For one value kept, the greatest x has the greatest remainder.
                 let x = ((value << self.before) | low).min(most);
@@ -77,6 +80,41 @@ impl Estimate {
         let power = 1i128.checked_shl(self.after)?;
         let fits = (low + 1).checked_mul(power)?.checked_add(kept.checked_mul(d)?)? <= d.checked_mul(power)?;
         fits.then_some(2 * d - 1)
+    }
+}
+
+/// An estimate whose products fit a machine word. Its remainders are computed many times faster.
+struct Short {
+    before: u32,
+    after: u32,
+    factor: u64,
+    most: u64,
+    kept: u64,
+    d: u64,
+}
+
+impl Estimate {
+    fn short(&self, most: i128, kept: i128, d: i128) -> Option<Short> {
+        let fits = bits((0, kept)) + bits((0, self.factor)) < 64 && bits((0, most)) < 62 && bits((0, d)) < 62;
+        let word = |number: i128| u64::try_from(number).ok().filter(|_| fits);
+        let (factor, most, kept, d) = (word(self.factor)?, word(most)?, word(kept)?, word(d)?);
+        (self.after < 64).then_some(Short { before: self.before, after: self.after, factor, most, kept, d })
+    }
+}
+
+impl Short {
+    /// As [`Estimate::greatest`].
+    fn greatest(&self) -> Option<i128> {
+        let low = (1 << self.before) - 1;
+        let mut greatest = 0;
+        for value in 0..=self.kept {
+            let x = ((value << self.before) | low).min(self.most);
+            greatest = greatest.max(x - ((value * self.factor) >> self.after) * self.d);
+            if greatest >= 2 * self.d {
+                return None;
+            }
+        }
+        Some(greatest.into())
     }
 }
 
@@ -297,6 +335,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn short_and_long_remainders_are_equal() {
+        let (d, most) = (3329, 5 * 3329 * 3329);
+        for (before, after) in [(0, 24), (5, 20), (11, 14), (11, 9)] {
+            let estimate = Estimate { before, factor: (1 << (before + after)) / d, after, most: 0 };
+            let kept = most >> before;
+            let rest = |value: i128| {
+                let x = ((value << before) | ((1i128 << before) - 1)).min(most);
+                x - ((value * estimate.factor) >> after) * d
+            };
+            let long = (0..=kept).map(rest).max().filter(|greatest| *greatest < 2 * d);
+            assert_eq!(estimate.short(most, kept, d).map(|short| short.greatest()), Some(long), "{before} {after}");
+        }
+        let long = Estimate { before: 0, factor: 1 << 60, after: 60, most: 0 };
+        assert!(long.short(1 << 30, 1 << 30, 3329).is_none(), "the products exceed a word");
     }
 
     #[test]

@@ -221,7 +221,8 @@ impl Search<'_> {
         let mut changed = true;
         while changed {
             changed = false;
-            self.conflicts.spend(places.len() as u64);
+            // Each pair of accesses is compared.
+            self.conflicts.spend((places.len() * places.len()) as u64 / 4 + 1);
             for access in 0..places.len() {
                 let (mut first, mut last) = ends[access];
                 for (other, &(earliest, latest)) in ends.iter().enumerate() {
