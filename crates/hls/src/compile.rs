@@ -5,6 +5,7 @@ use crate::diagnostic::{Diagnostic, Problem, Result};
 use crate::ir::{Access, Kernel, Node, Op, Program, Widths};
 use crate::pragma::Mode;
 use crate::schedule::{Address, Schedule, Target, schedule};
+use crate::sharing::Sharing;
 use crate::{Source, lower, parse};
 
 /// A kernel with its schedule.
@@ -24,6 +25,8 @@ pub struct Scheduled {
     pub registers: Vec<u32>,
     /// The bits of each node that are needed.
     pub widths: Widths,
+    /// The multipliers that several products share.
+    pub(crate) sharing: Sharing,
     /// Whether each access is in the hardware; by access.
     pub(crate) used: Vec<bool>,
 }
@@ -75,10 +78,12 @@ fn scheduled(kernel: &Kernel, program: &Program, layouts: &[Layout], target: &Ta
     let count = program.kernels.len();
     let schedule = schedule(&kernel, &addresses, &program.memories, &visits, &distances, &widths, target, count)
         .map_err(|problem| explained(problem, &kernel, program, &visits))?;
-    let registers = kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, &widths, node).1).collect();
+    let registers: Vec<u32> =
+        kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, &widths, node).1).collect();
+    let sharing = Sharing::of(&kernel, &schedule, &registers, &widths, target);
     let used = used(&kernel, program, &widths);
     let trusted = analysis::trusted(&kernel, &visits);
-    Ok(Scheduled { used, kernel, addresses, distances, trusted, schedule, registers, widths })
+    Ok(Scheduled { used, sharing, kernel, addresses, distances, trusted, schedule, registers, widths })
 }
 
 /// Whether each access is in the hardware: a write, a read whose value is used, or a read that takes an element of a stream.

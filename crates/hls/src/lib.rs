@@ -16,6 +16,7 @@ pub mod pragma;
 mod read;
 pub mod report;
 pub mod schedule;
+mod sharing;
 mod streams;
 mod typing;
 

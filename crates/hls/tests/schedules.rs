@@ -1,10 +1,11 @@
 //! Schedules simulated cycle by cycle: small kernels, and wrong schedules.
 
 use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::report::Report;
 use ciphermill_hls::schedule::Target;
 use ciphermill_hls::schedule::problem::Problem;
 use ciphermill_hls::schedule::simulate::{SimulationError, simulate};
-use ciphermill_hls::{Argument, Design, Source};
+use ciphermill_hls::{Argument, Design, Memories, Options, Source};
 
 fn design(text: &str) -> (Source, Design) {
     let source = Source::new("f.c", format!("#include <stdint.h>\n{text}"));
@@ -213,4 +214,40 @@ fn intervals_are_the_least_by_exhaustion() {
         assert!(exhaustion.exists(&mut Vec::new()), "interval {interval} of\n{text}");
         is_right(text);
     }
+}
+
+/// Three products of an iteration that begin in different cycles, at an interval above one.
+const PRODUCTS: &str = "
+void f(uint16_t a[48], uint32_t b[16]) {
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline
+    uint16_t x = a[i], y = a[i + 16], z = a[i + 32];
+    b[i] = ((uint32_t)x * y & 65535) * z ^ (uint32_t)y * z;
+  }
+}";
+
+#[test]
+fn products_share_multipliers_at_longer_intervals() {
+    let (source, design) = design(PRODUCTS);
+    let schedule = &design.kernels[0].schedule;
+    assert_eq!(schedule.interval, 3);
+    let options = Options { name: "f", source: "f.c", memories: Memories::Inside };
+    let module = design.to_systemverilog(&options);
+    let multipliers = module.lines().filter(|line| line.contains("_p[0] <= ")).count() as u64;
+    let report = Report::of(&design, &source, &[], &Target::ecp5(120.0));
+    // Two of the three products begin in the same cycle modulo 3.
+    assert_eq!((multipliers, report.hardware.multiplier_count()), (2, 2), "{module}");
+    is_right(PRODUCTS);
+}
+
+#[test]
+fn products_of_the_same_cycle_do_not_share_a_multiplier() {
+    let text = PRODUCTS.replace("#pragma HLS pipeline", "#pragma HLS pipeline II=3");
+    let alone = text.replace("a[48]", "a[3][16]").replace("a[i + 16]", "a[1][i]").replace("a[i + 32]", "a[2][i]");
+    let alone = alone
+        .replace("a[i]", "a[0][i]")
+        .replace("{\n  for", "{\n#pragma HLS array_partition variable=a complete dim=1\n  for");
+    let (source, design) = design(&alone.replace("& 65535) * z", "& 65535) + z"));
+    let report = Report::of(&design, &source, &[], &Target::ecp5(120.0));
+    assert_eq!((design.kernels[0].schedule.interval, report.hardware.multiplier_count()), (3, 2));
 }

@@ -137,9 +137,11 @@ impl<'d> Emission<'d> {
                 let _ = writeln!(out, "  logic{} k{k}_x{number}_q;", vector(memory.bits()));
             }
         }
+        self.declare_multipliers(out);
         for (node, data) in self.graph().nodes().filter(|(node, _)| self.lifetimes.last(*node).is_some()) {
             self.node(out, node, data.op);
         }
+        self.multipliers(out);
         self.delays(out, &late);
         self.connect(out);
         self.waiting(out);
@@ -309,8 +311,9 @@ impl<'d> Emission<'d> {
             // Divisions have been expanded.
             Op::Div(..) | Op::Rem(..) => return,
         };
-        let stages = self.scheduled.registers[node.index()];
-        if stages == 0 {
+        let (shared, stages) = (self.shared_product(node, bits), self.scheduled.registers[node.index()]);
+        if stages == 0 || shared.is_some() {
+            let text = shared.unwrap_or(text);
             let _ = writeln!(out, "  logic{} {name};\n  assign {name} = {text};", vector(bits));
             return;
         }

@@ -8,6 +8,7 @@ pub(crate) mod bench;
 mod kernel;
 mod memory;
 mod names;
+mod sharing;
 mod trusted;
 
 use std::fmt::Write as _;

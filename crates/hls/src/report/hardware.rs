@@ -6,8 +6,9 @@ use crate::analysis::is_registers;
 use crate::compile::Scheduled;
 use crate::ir::{Memory, Node, Op, Role, bits};
 use crate::lifetimes::Lifetimes;
+use crate::sharing::Unit;
 
-/// Operators and registers. Each operation of a kernel is an operator.
+/// Operators and registers. Each operation of a kernel is an operator, except products that share a multiplier.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hardware {
     /// The products of two values, by size.
@@ -93,16 +94,20 @@ impl Hardware {
         let mut this = Self::default();
         for node in lifetimes.nodes() {
             let own = u64::from(scheduled.widths.get(graph, node).0);
-            this.operator(scheduled, node, own);
+            let is_shared = scheduled.sharing.unit(node).is_some();
+            if !is_shared {
+                this.operator(scheduled, node, own);
+                this.registers.multipliers += u64::from(scheduled.registers[node.index()]) * own;
+            }
             let cycle = schedule.nodes[node.index()].0;
             let late = lifetimes.last(node).map_or(0, |last| last.saturating_sub(cycle));
             this.registers.delays += u64::from(late) * own;
             this.delay(lifetimes.waits(node, cycle), own);
-            this.registers.multipliers += u64::from(scheduled.registers[node.index()]) * own;
             if matches!(graph.get(node).op, Op::Loop(_)) {
                 this.registers.control += own;
             }
         }
+        scheduled.sharing.units.iter().for_each(|unit| this.shared(unit));
         for access in kernel.accesses.iter().filter(|access| access.written.is_none()) {
             let memory = &memories[access.memory];
             if matches!(memory.role, Role::Table(_)) {
@@ -170,6 +175,17 @@ impl Hardware {
             // No kernel of a design has divisions.
             Op::Div(..) | Op::Rem(..) => {}
         }
+    }
+
+    /// A shared multiplier, and the selections in front of it.
+    fn shared(&mut self, unit: &Unit) {
+        let [a, b] = unit.operands.map(|(bits, _)| bits);
+        let (wider_bits, narrower_bits) = (a.max(b), a.min(b));
+        self.multiply(Multiplier { wider_bits, narrower_bits, cycles: unit.cycles, count: 1 });
+        let selections = unit.products.len() as u64 - 1;
+        self.selections += 2 * selections;
+        self.selection_bits += selections * u64::from(a + b);
+        self.registers.multipliers += u64::from(unit.cycles * unit.bits);
     }
 
     fn multiply(&mut self, given: Multiplier) {
