@@ -190,11 +190,12 @@ impl<'d> Emission<'d> {
         } else {
             let _ = writeln!(out, "  assign k{k}_issue = {active} && !k{k}_all_q;");
         }
-        // A loop of one iteration has a constant instead of a counter.
-        let counter = |level: usize| {
+        let variable = |level: usize| {
             let of = |(node, data): (Node, &crate::ir::NodeData)| (data.op == Op::Loop(level)).then_some(node);
-            self.graph().nodes().find_map(of).filter(|_| kernel.loops[level].trips > 1)
+            self.graph().nodes().find_map(of)
         };
+        // A loop of one iteration has a constant instead of a counter.
+        let counter = |level: usize| variable(level).filter(|_| kernel.loops[level].trips > 1);
         let levels: Vec<(usize, Node)> =
             (0..kernel.loops.len()).filter_map(|level| Some((level, counter(level)?))).collect();
         let name = |node: Node| self.names.of(node);
@@ -204,6 +205,12 @@ impl<'d> Emission<'d> {
         };
         for &(_, node) in &levels {
             let _ = writeln!(out, "  logic{} {};", vector(self.width(node).0), name(node));
+        }
+        for (level, one) in kernel.loops.iter().enumerate().filter(|(_, one)| one.trips == 1) {
+            if let Some(node) = variable(level).filter(|node| self.lifetimes.last(*node).is_some()) {
+                let (bits, value) = (vector(self.width(node).0), number(node, one.first));
+                let _ = writeln!(out, "  localparam logic{bits} {} = {value};", name(node));
+            }
         }
         // Whether a level and all levels inside of it are at their last value.
         let ends = |from: usize| {
