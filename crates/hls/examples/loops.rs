@@ -5,9 +5,9 @@
 #[path = "../tests/random/mod.rs"]
 mod random;
 
+use ciphermill_hls::Design;
 use ciphermill_hls::schedule::Target;
 use ciphermill_hls::schedule::problem::Problem;
-use ciphermill_hls::{Design, Source};
 
 /// The greatest numbers of accesses and iterations of a loop for an exact solver.
 const MAX_ACCESSES: usize = 14;
@@ -24,9 +24,7 @@ fn main() -> std::process::ExitCode {
     let mut printed = 0;
     for number in first.. {
         let program = random::Program::random(number);
-        let includes = "#include <assert.h>\n#include <stdbool.h>\n#include <stdint.h>\n";
-        let source = Source::new("loop.c", format!("{includes}{}", program.text));
-        let Ok(design) = source.compile(&[], &program.function, &target) else { continue };
+        let Ok(design) = program.source().compile(&[], &program.function, &target) else { continue };
         for line in lines(&design, number, &target) {
             println!("{line}");
             printed += 1;

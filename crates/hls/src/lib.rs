@@ -101,8 +101,37 @@ impl Source {
         function: &str,
         arguments: &[Argument],
     ) -> Result<(Option<i128>, Vec<Vec<Option<i128>>>), Diagnostic> {
+        let mut outcomes = self.interpret_each(defines, function, &[arguments.to_vec()])?;
+        Ok(outcomes.remove(0))
+    }
+
+    /// Interprets a function for each of several arguments, and parses it once. The outcomes are those of
+    /// [`interpret`](Self::interpret).
+    ///
+    /// # Errors
+    /// The first [`Diagnostic`].
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hls::{Argument, Source};
+    ///
+    /// let source = Source::new("half.c", "unsigned half(unsigned x) { return x / 2; }");
+    /// let outcomes = source.interpret_each(&[], "half", &[vec![Argument::Value(7)], vec![Argument::Value(8)]])?;
+    /// assert_eq!(outcomes.iter().map(|(result, _)| *result).collect::<Vec<_>>(), [Some(3), Some(4)]);
+    /// # Ok::<(), ciphermill_hls::Diagnostic>(())
+    /// ```
+    #[expect(clippy::type_complexity, reason = "results and arrays")]
+    pub fn interpret_each(
+        &self,
+        defines: &[(String, String)],
+        function: &str,
+        arguments: &[Vec<Argument>],
+    ) -> Result<Vec<(Option<i128>, Vec<Vec<Option<i128>>>)>, Diagnostic> {
         let unit = parse(self, defines)?;
-        let run = || interpret::Interpreter::new(&unit)?.call_with(function, arguments);
-        run().map_err(|problem| problem.of(self))
+        let run = |arguments: &Vec<Argument>| {
+            let outcome = interpret::Interpreter::new(&unit).and_then(|mut one| one.call_with(function, arguments));
+            outcome.map_err(|problem| problem.of(self))
+        };
+        arguments.iter().map(run).collect()
     }
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use ciphermill_hls::ir::{self, Role, State};
 use ciphermill_hls::schedule::Target;
 use ciphermill_hls::schedule::simulate::simulate;
-use ciphermill_hls::{Argument, Design, Source};
+use ciphermill_hls::{Design, Source};
 
 use super::Program;
-use super::reference::{Outcome, SAMPLES, inputs, outcomes};
+use super::reference::{Outcome, SAMPLES, arguments, inputs, outcomes};
 
 /// Programs in one C file.
 const BATCH: usize = 125;
@@ -83,17 +83,12 @@ fn batch(programs: &[Program], folder: &Path) -> Summary {
     let mut summary = Summary::default();
     for program in programs {
         summary.programs += 1;
-        let checked = One { program, source: source(program), expected: &expected }.check(&mut summary);
+        let checked = One { program, source: program.source(), expected: &expected }.check(&mut summary);
         if let Err(what) = checked {
             summary.failures.push(format!("program {}: {what}\n{}", program.number, program.text));
         }
     }
     summary
-}
-
-fn source(program: &Program) -> Source {
-    let includes = "#include <assert.h>\n#include <stdbool.h>\n#include <stdint.h>\n";
-    Source::new(format!("random{}.c", program.number), format!("{includes}{}", program.text))
 }
 
 /// One program.
@@ -111,7 +106,14 @@ impl One<'_> {
             *summary.refused.entry(format!("{stage}: {shape}")).or_default() += 1;
         };
         let interpreted = self.interpret(summary);
-        let lowered = match self.source.lower(&[], &self.program.function) {
+        let (name, target) = (&self.program.function, Target::ecp5(120.0));
+        // A compiled function has the lowered program as well.
+        let compiled = self.source.compile(&[], name, &target);
+        let lowered = match compiled.as_ref() {
+            Ok(design) => Ok(design.program.clone()),
+            Err(_) => self.source.lower(&[], name),
+        };
+        let lowered = match lowered {
             Ok(lowered) => lowered,
             Err(error) => {
                 refused(summary, "lower", &error.what);
@@ -122,7 +124,7 @@ impl One<'_> {
         interpreted?;
         summary.lowered += 1;
         self.evaluate(&lowered, "lowered", summary)?;
-        let design = match self.source.compile(&[], &self.program.function, &Target::ecp5(120.0)) {
+        let design = match compiled {
             Ok(design) => design,
             Err(error) => {
                 refused(summary, "compile", &error.what);
@@ -153,15 +155,11 @@ impl One<'_> {
     }
 
     fn interpret(&self, summary: &mut Summary) -> Result<(), String> {
-        for sample in 0..SAMPLES {
-            let given =
-                inputs(self.program, sample).into_iter().zip(&self.program.parameters).map(|(values, parameter)| {
-                    let values: Vec<i128> = values.into_iter().map(i128::from).collect();
-                    if parameter.lengths.is_empty() { Argument::Value(values[0]) } else { Argument::Elements(values) }
-                });
-            let given: Vec<Argument> = given.collect();
-            let found = self.source.interpret(&[], &self.program.function, &given);
-            let (result, arrays) = found.map_err(|error| format!("interpreted: {error}"))?;
+        let given: Vec<_> = (0..SAMPLES).map(|sample| arguments(self.program, sample)).collect();
+        let found = self.source.interpret_each(&[], &self.program.function, &given);
+        for (sample, (result, arrays)) in
+            found.map_err(|error| format!("interpreted: {error}"))?.into_iter().enumerate()
+        {
             let arrays: Option<Vec<Vec<i128>>> = arrays.into_iter().map(|array| array.into_iter().collect()).collect();
             self.compare(sample, "interpreted", arrays.map(|arrays| Outcome { arrays, result }), summary)?;
         }

@@ -1,13 +1,23 @@
 //! Random programs of the accepted subset, and the checks that each of them passes.
 
+use ciphermill_hls::Source;
+
 mod check;
 mod expression;
 mod generate;
-mod reference;
+pub(crate) mod reference;
 mod statement;
 
 pub(crate) use check::check;
 pub(crate) use generate::{Parameter, Program};
+
+impl Program {
+    /// The program with its includes.
+    pub(crate) fn source(&self) -> Source {
+        let includes = "#include <assert.h>\n#include <stdbool.h>\n#include <stdint.h>\n";
+        Source::new(format!("random{}.c", self.number), format!("{includes}{}", self.text))
+    }
+}
 
 /// A sequence of random numbers (splitmix64), which the C programs draw their inputs from as well.
 #[derive(Clone, Debug)]

@@ -5,20 +5,22 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ciphermill_hls::Argument;
+
 use super::expression::type_name;
 use super::{Parameter, Program, Random};
 
 /// Inputs of each program.
-pub(super) const SAMPLES: usize = 3;
+pub(crate) const SAMPLES: usize = 3;
 
 /// The final state of a program: the elements of each array parameter, and its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
-    pub(super) arrays: Vec<Vec<i128>>,
-    pub(super) result: Option<i128>,
+pub(crate) struct Outcome {
+    pub(crate) arrays: Vec<Vec<i128>>,
+    pub(crate) result: Option<i128>,
 }
 
-const HARNESS: &str = r"
+const HARNESS: &str = r#"
 static uint64_t state;
 static uint64_t draw(void) {
   state += 0x9e3779b97f4a7c15u;
@@ -33,7 +35,19 @@ static uint64_t given(unsigned sample, uint64_t most) {
   if (sample == 1) return most;
   return sample == 2 && which < 2 ? which * most : x;
 }
-";
+#define ELEMENTS(type, name) \
+  static void give_##name(type *at, unsigned count, unsigned sample, uint64_t most) { \
+    for (unsigned i = 0; i < count; i++) at[i] = given(sample, most); \
+  } \
+  static void show_##name(const type *at, unsigned count) { \
+    for (unsigned i = 0; i < count; i++) printf(" %llu", (unsigned long long)at[i]); \
+  }
+ELEMENTS(bool, 1)
+ELEMENTS(uint8_t, 8)
+ELEMENTS(uint16_t, 16)
+ELEMENTS(uint32_t, 32)
+ELEMENTS(uint64_t, 64)
+"#;
 
 /// The value that [`HARNESS`] computes.
 fn given(random: &mut Random, sample: usize, most: u64) -> u64 {
@@ -52,13 +66,23 @@ fn seed(program: &Program, sample: usize) -> u64 {
 }
 
 /// The inputs of a program.
-pub(super) fn inputs(program: &Program, sample: usize) -> Vec<Vec<u64>> {
+pub(crate) fn inputs(program: &Program, sample: usize) -> Vec<Vec<u64>> {
     let mut random = Random::new(seed(program, sample));
     let of = |parameter: &Parameter| {
         let count = parameter.lengths.iter().product();
         (0..count).map(|_| given(&mut random, sample, parameter.most)).collect()
     };
     program.parameters.iter().map(of).collect()
+}
+
+/// The same as arguments of the function.
+pub(crate) fn arguments(program: &Program, sample: usize) -> Vec<Argument> {
+    let parameters = inputs(program, sample).into_iter().zip(&program.parameters);
+    let argument = |(values, parameter): (Vec<u64>, &Parameter)| {
+        let values: Vec<i128> = values.into_iter().map(i128::from).collect();
+        if parameter.lengths.is_empty() { Argument::Value(values[0]) } else { Argument::Elements(values) }
+    };
+    parameters.map(argument).collect()
 }
 
 /// A function of the harness that runs one program and prints its final state.
@@ -73,13 +97,9 @@ fn run_function(program: &Program) -> String {
         let of = type_name(*bits);
         let count: usize = lengths.iter().product();
         let lengths: String = lengths.iter().map(|length| format!("[{length}]")).collect();
-        let _ = writeln!(text, "  {of} p{at}{lengths}; {of} *q{at} = ({of} *)&p{at};");
-        let _ = writeln!(text, "  for (unsigned i = 0; i < {count}; i++) q{at}[i] = given(sample, {most}ull);");
+        let _ = writeln!(text, "  {of} p{at}{lengths};\n  give_{bits}(({of} *)&p{at}, {count}, sample, {most}ull);");
         if !lengths.is_empty() {
-            let _ = writeln!(
-                prints,
-                "  for (unsigned i = 0; i < {count}; i++) printf(\" %llu\", (unsigned long long)q{at}[i]);"
-            );
+            let _ = writeln!(prints, "  show_{bits}(({of} *)p{at}, {count});");
         }
         names.push(format!("p{at}"));
     }
@@ -96,18 +116,22 @@ fn run_function(program: &Program) -> String {
 ///
 /// # Panics
 /// If there is no C compiler, a program does not compile, or its behaviour is undefined.
-pub(super) fn outcomes(folder: &Path, programs: &[Program]) -> HashMap<(u64, usize), Outcome> {
+pub(crate) fn outcomes(folder: &Path, programs: &[Program]) -> HashMap<(u64, usize), Outcome> {
     let mut text =
         String::from("#include <assert.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdio.h>\n") + HARNESS;
     for program in programs {
         text += &program.text;
         text += &run_function(program);
     }
-    text += "int main(void) {\n";
-    for program in programs {
-        let _ = writeln!(text, "  for (unsigned s = 0; s < {SAMPLES}; s++) run{}(s);", program.number);
-    }
-    text += "  return 0;\n}\n";
+    let names: Vec<String> = programs.iter().map(|program| format!("run{}", program.number)).collect();
+    let _ = writeln!(
+        text,
+        "static void (*const all[])(unsigned) = {{{}}};\nint main(void) {{\n  \
+         for (unsigned i = 0; i < {}; i++) for (unsigned sample = 0; sample < {SAMPLES}; sample++) all[i](sample);\n  \
+         return 0;\n}}",
+        names.join(", "),
+        names.len()
+    );
     let first = programs.first().map_or(0, |program| program.number);
     let (source, binary) = (folder.join(format!("batch{first}.c")), folder.join(format!("batch{first}")));
     std::fs::write(&source, text).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
@@ -126,7 +150,8 @@ pub(super) fn outcomes(folder: &Path, programs: &[Program]) -> HashMap<(u64, usi
 
 fn build(source: &Path, binary: &PathBuf) {
     let output = Command::new("cc")
-        .args(["-std=c11", "-O1", "-w", "-fsanitize=undefined", "-fno-sanitize-recover=undefined"])
+        // The compiler takes most of the time, and the programs none.
+        .args(["-std=c11", "-O0", "-w", "-fsanitize=undefined", "-fno-sanitize-recover=undefined"])
         // The programs have no pointers, and `bounds` checks indices. This check would take more than half of the time.
         .args(["-fno-sanitize=null,alignment,object-size,pointer-overflow", "-o"])
         .args([binary, &source.to_path_buf()])
