@@ -1,0 +1,272 @@
+// Compiled from hw/formal/hls.c by `ciphermill hls compile`: change the source, not this file.
+//
+//   i: 4 iterations, one in a cycle, 4 cycles each, 7 in all
+module hls_tables (
+  input  logic       clk_i,  // Clock.
+  input  logic       rst_ni,  // Asynchronous reset, active low.
+  input  logic       start_i,  // Begins a run while idle_o is high.
+  output logic       idle_o,  // No run is in progress.
+  output logic       done_o,  // A run has ended in the cycle before.
+  input  logic       a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic       a_write_i,  // a: the host writes.
+  input  logic [1:0] a_row_i,  // a: the row of the place.
+  input  logic [7:0] a_data_i,  // a: the element to write.
+  output logic [7:0] a_data_o  // a: the element of a read, two cycles later.
+);
+  // The kernels, one after another.
+  logic [0:0] active_q, ends;
+  assign idle_o = active_q == '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      active_q <= '0;
+      done_o   <= 1'b0;
+    end else begin
+      done_o   <= ends[0];
+      active_q <= (active_q & ~ends) | (idle_o && start_i);
+    end
+  end
+
+  // The memory a: 1 banks of 4 elements.
+  logic [0:0] a_read_en, a_write_en;
+  logic [0:0] [1:0] a_read_addr, a_write_addr;
+  logic [0:0] [7:0] a_read_data, a_write_data;
+  for (genvar bank = 0; bank < 1; bank++) begin : gen_a
+    logic [7:0] contents[4];
+    always_ff @(posedge clk_i) begin
+      if (a_read_en[bank]) a_read_data[bank] <= contents[a_read_addr[bank]];
+      if (a_write_en[bank]) contents[a_write_addr[bank]] <= a_write_data[bank];
+    end
+  end
+
+  // The table squares.
+  function automatic logic [3:0] squares_at(logic [2:0] row);
+    case (row)
+      3'd0: return 4'd0;
+      3'd1: return 4'd1;
+      3'd2: return 4'd4;
+      3'd3: return 4'd1;
+      3'd4: return 4'd0;
+      3'd5: return 4'd1;
+      3'd6: return 4'd4;
+      3'd7: return 4'd9;
+      default: return '0;
+    endcase
+  endfunction
+
+  // Kernel i: while k0_valid[i] is high, an iteration is in its cycle i.
+  logic k0_issue, k0_all_q;
+  assign k0_issue = active_q[0] && !k0_all_q;
+  logic [1:0] k0_l0_i_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      k0_all_q <= 1'b0;
+      k0_l0_i_q <= 2'd0;
+    end else if (!active_q[0]) begin
+      k0_all_q <= 1'b0;
+      k0_l0_i_q <= 2'd0;
+    end else if (k0_issue) begin
+      k0_all_q <= k0_l0_i_q == 2'd3;
+      k0_l0_i_q <= k0_l0_i_q == 2'd3 ? 2'd0 : k0_l0_i_q + 2'd1;
+    end
+  end
+  logic [3:0] k0_valid;
+  assign k0_valid[0] = k0_issue;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) k0_valid[3:1] <= '0;
+    else k0_valid[3:1] <= k0_valid[2:0];
+  end
+  assign ends[0] = active_q[0] && k0_all_q && k0_valid[2:0] == '0;
+
+  logic [1:0] k0_l0_i_q_c1, k0_l0_i_q_c2, k0_l0_i_q_c3;
+  logic [3:0] k0_x1_q;
+  logic [2:0] k0_n5;
+  assign k0_n5 = 3'(a_read_data[0]);
+  logic [2:0] k0_n7;
+  assign k0_n7 = k0_n5 & 3'd7;
+  logic [3:0] k0_n10;
+  assign k0_n10 = k0_x1_q;
+  always_ff @(posedge clk_i) begin
+    k0_l0_i_q_c1 <= k0_l0_i_q;
+    k0_l0_i_q_c2 <= k0_l0_i_q_c1;
+    k0_l0_i_q_c3 <= k0_l0_i_q_c2;
+  end
+  // Line 57: reads a.
+  logic k0_x0_en;
+  assign k0_x0_en = k0_valid[0];
+  logic [1:0] k0_x0_row;
+  assign k0_x0_row = k0_l0_i_q;
+  always_ff @(posedge clk_i) k0_x1_q <= squares_at(k0_n7);
+  // Line 57: writes a.
+  logic k0_x2_en;
+  assign k0_x2_en = k0_valid[3];
+  logic [7:0] k0_x2_data;
+  assign k0_x2_data = 8'(k0_n10);
+  logic [1:0] k0_x2_row;
+  assign k0_x2_row = k0_l0_i_q_c3;
+
+  // The host's access to a.
+  logic a_host_read_en;
+  assign a_host_read_en = a_en_i && !a_write_i && idle_o;
+  logic [1:0] a_host_read_row;
+  assign a_host_read_row = a_row_i;
+  logic a_host_write_en;
+  assign a_host_write_en = a_en_i && a_write_i && idle_o;
+  logic [1:0] a_host_write_row;
+  assign a_host_write_row = a_row_i;
+  logic [7:0] a_host_write_data;
+  assign a_host_write_data = a_data_i;
+  assign a_data_o = a_read_data[0];
+
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
+  logic [0:0] a_read_en_d;
+  logic [0:0] [1:0] a_read_addr_d;
+  logic [0:0] a_write_en_d;
+  logic [0:0] [1:0] a_write_addr_d;
+  logic [0:0] [7:0] a_write_data_d;
+  always_comb begin
+    a_read_en_d = '0;
+    a_read_addr_d = '0;
+    a_write_en_d = '0;
+    a_write_addr_d = '0;
+    a_write_data_d = '0;
+    for (int unsigned bank = 0; bank < 1; bank++) begin
+      if (k0_x0_en) begin
+        a_read_en_d[bank] = 1'b1;
+        a_read_addr_d[bank] = a_read_addr_d[bank] | 2'(k0_x0_row);
+      end
+      if (k0_x2_en) begin
+        a_write_en_d[bank] = 1'b1;
+        a_write_addr_d[bank] = a_write_addr_d[bank] | 2'(k0_x2_row);
+        a_write_data_d[bank] = a_write_data_d[bank] | 8'(k0_x2_data);
+      end
+      if (a_host_read_en) begin
+        a_read_en_d[bank] = 1'b1;
+        a_read_addr_d[bank] = a_read_addr_d[bank] | 2'(a_host_read_row);
+      end
+      if (a_host_write_en) begin
+        a_write_en_d[bank] = 1'b1;
+        a_write_addr_d[bank] = a_write_addr_d[bank] | 2'(a_host_write_row);
+        a_write_data_d[bank] = a_write_data_d[bank] | 8'(a_host_write_data);
+      end
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      a_read_en <= '0;
+      a_write_en <= '0;
+    end else begin
+      a_read_en <= a_read_en_d;
+      a_write_en <= a_write_en_d;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    a_read_addr <= a_read_addr_d;
+    a_write_addr <= a_write_addr_d;
+    a_write_data <= a_write_data_d;
+  end
+
+`ifndef SYNTHESIS
+  // From start to done.
+  logic [3:0] cycles_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) cycles_q <= '0;
+    else cycles_q <= idle_o ? 4'd1 : cycles_q + 1'b1;
+    if (rst_ni && done_o) assert (cycles_q == 4'd8) else $error("a run of another length");
+  end
+`endif
+endmodule
+
+// hls_tables leaves what the unscheduled program leaves, for all contents of its memories.
+module proof_hls_tables (
+  input logic clk_i
+);
+  logic [7:0] cycle_q;
+  logic       idle, done;
+  initial cycle_q = '0;
+  always_ff @(posedge clk_i) if (cycle_q != 8'd17) cycle_q <= cycle_q + 1'b1;
+
+  // Any contents of a, and any element.
+  logic [3:0][7:0] a_q;
+  logic [1:0] a_place_q, a_place;
+  logic a_writes;
+  logic [7:0] a_data;
+  logic [0:0] a_bank;
+  logic [1:0] a_row;
+  always_ff @(posedge clk_i) begin
+    a_q       <= a_q;
+    a_place_q <= a_place_q;
+  end
+  assign a_writes = cycle_q != '0 && cycle_q <= 8'd4;
+  assign a_place  = a_writes ? 2'(cycle_q - 8'd1) : a_place_q;
+  always_comb begin
+    a_bank = '0;
+    a_row  = '0;
+    case (a_place)
+      2'd0: begin
+        a_bank = 1'd0;
+        a_row  = 2'd0;
+      end
+      2'd1: begin
+        a_bank = 1'd0;
+        a_row  = 2'd1;
+      end
+      2'd2: begin
+        a_bank = 1'd0;
+        a_row  = 2'd2;
+      end
+      2'd3: begin
+        a_bank = 1'd0;
+        a_row  = 2'd3;
+      end
+      default: ;
+    endcase
+  end
+
+  hls_tables u_dut (
+    .clk_i, .rst_ni(cycle_q != '0), .start_i(cycle_q == 8'd5),
+    .idle_o(idle), .done_o(done),
+    .a_en_i(a_writes || cycle_q > 8'd13), .a_write_i(a_writes),
+    .a_row_i(a_row), .a_data_i(a_q[a_place]), .a_data_o(a_data)
+  );
+
+  // The unscheduled program.
+  logic [3:0][7:0] a_after;
+  logic [7:0][3:0] squares_after;
+  logic signed [9:0] v0_0_1;
+  logic signed [9:0] v0_0_3;
+  logic signed [9:0] v0_0_4;
+  logic signed [9:0] v0_1_1;
+  logic signed [9:0] v0_1_3;
+  logic signed [9:0] v0_1_4;
+  logic signed [9:0] v0_2_1;
+  logic signed [9:0] v0_2_3;
+  logic signed [9:0] v0_2_4;
+  logic signed [9:0] v0_3_1;
+  logic signed [9:0] v0_3_3;
+  logic signed [9:0] v0_3_4;
+  always_comb begin
+    a_after = a_q;
+    squares_after = {4'd9, 4'd4, 4'd1, 4'd0, 4'd1, 4'd4, 4'd1, 4'd0};
+    v0_0_1 = 10'(a_after[$unsigned(2'(0 * 4 + (0)))]);
+    v0_0_3 = v0_0_1 & (7);
+    v0_0_4 = 10'(squares_after[$unsigned(3'(0 * 8 + v0_0_3))]);
+    a_after[$unsigned(2'(0 * 4 + (0)))] = 8'(v0_0_4);
+    v0_1_1 = 10'(a_after[$unsigned(2'(0 * 4 + (1)))]);
+    v0_1_3 = v0_1_1 & (7);
+    v0_1_4 = 10'(squares_after[$unsigned(3'(0 * 8 + v0_1_3))]);
+    a_after[$unsigned(2'(0 * 4 + (1)))] = 8'(v0_1_4);
+    v0_2_1 = 10'(a_after[$unsigned(2'(0 * 4 + (2)))]);
+    v0_2_3 = v0_2_1 & (7);
+    v0_2_4 = 10'(squares_after[$unsigned(3'(0 * 8 + v0_2_3))]);
+    a_after[$unsigned(2'(0 * 4 + (2)))] = 8'(v0_2_4);
+    v0_3_1 = 10'(a_after[$unsigned(2'(0 * 4 + (3)))]);
+    v0_3_3 = v0_3_1 & (7);
+    v0_3_4 = 10'(squares_after[$unsigned(3'(0 * 8 + v0_3_3))]);
+    a_after[$unsigned(2'(0 * 4 + (3)))] = 8'(v0_3_4);
+  end
+
+  always_comb begin
+    length: assert (cycle_q == '0 || done == (cycle_q == 8'd13));
+    a_right: assert (cycle_q != 8'd17 || a_data == a_after[a_place_q]);
+  end
+endmodule
