@@ -45,7 +45,9 @@ scripts/setup.sh build
 # These run Python: paillier compares with GMP, python tests the package.
 case $area in paillier | python) scripts/setup.sh python ;; esac
 # These simulate hardware.
-case $area in hw | lane | engines) scripts/setup.sh hw ;; esac
+case $area in hw | lane | engines | hls) scripts/setup.sh hw ;; esac
+# This one proves intervals with OR-tools.
+[ "$area" != hls ] || scripts/setup.sh hls-oracle
 # This one boots Linux.
 [ "$area" != nvme ] || scripts/setup.sh guest
 work=$(mktemp -d)

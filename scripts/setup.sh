@@ -5,6 +5,7 @@
 #   setup.sh hls-arm Debian's compilers for ARM and RISC-V, QEMU's user mode, LLVM: what hw/flow/hls_arm.py counts with
 #   setup.sh hls     a toolchain, Yosys (into .tools/hw-synthesis), matplotlib (into .tools/plots): what `make hls` maps and draws with
 #   setup.sh hls-peers also, over hw-full, XLS (into .tools/hls-peers): what hw/flow/hls_peers.py compares with
+#   setup.sh hls-oracle  OR-tools (into .tools/hls-oracle): the exact solver of hw/flow/hls_oracle.py
 #   setup.sh guest   QEMU, and the Linux guest that drives the NVMe target (into .tools/guest, from Debian's packages); part of test
 #   setup.sh riscv   Debian's binutils and GCC for RISC-V, and QEMU's user mode; part of test
 #   setup.sh hw      a C++ compiler, and Verilator, Verible, Yosys and a solver (into .tools/hw); part of test
@@ -331,6 +332,12 @@ case "${1:-}" in
         need_hw_waves
         need_python_packages hw/python-tools-peers.txt .tools/hls-peers
         ;;
+    hls-oracle)
+        want_build
+        want_python hw/python-tools-oracle.txt .tools/hls-oracle
+        install_lacking
+        need_python_packages hw/python-tools-oracle.txt .tools/hls-oracle
+        ;;
     guest)
         want_guest
         install_lacking
@@ -402,6 +409,6 @@ case "${1:-}" in
         install_lacking
         ;;
     *)
-        missing "usage: setup.sh build|test|hw|hw-waves|hw-cocotb|hw-full|hls|hls-arm|hls-peers|guest|riscv|python|package|plots|site|browser|chart|sbom|bench|concrete|mutants|fuzz"
+        missing "usage: setup.sh build|test|hw|hw-waves|hw-cocotb|hw-full|hls|hls-arm|hls-peers|hls-oracle|guest|riscv|python|package|plots|site|browser|chart|sbom|bench|concrete|mutants|fuzz"
         ;;
 esac
