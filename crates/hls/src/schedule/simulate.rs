@@ -292,7 +292,8 @@ impl Simulation<'_> {
         };
         let (first, count) = asked.entry((one.memory, bank, kind)).or_insert((access, 0));
         *count += 1;
-        if *count > ports {
+        let is_taken = ports > 1 && *count > 1 && self.schedule.ports[*first] == self.schedule.ports[access];
+        if *count > ports || is_taken {
             let (kernel, memory) = (self.name(), memory.name.clone());
             return Err(SimulationError::Ports { kernel, memory, bank, cycle, first: *first, second: access });
         }
