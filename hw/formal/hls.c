@@ -65,3 +65,12 @@ void counts(uint8_t a[4], uint8_t b[4]) {
     if (a[i] > 1) b[a[i] & 3] = (b[a[i] & 3] + 1) & 15;
   }
 }
+
+// One read an iteration, from one or the other of two banks.
+void strides(uint8_t a[8], uint8_t b[4]) {
+#pragma HLS array_partition variable=a cyclic factor=2 dim=1
+  for (unsigned i = 0; i < 4; i++) {
+#pragma HLS pipeline II=1
+    b[i] = a[3 * i & 7];
+  }
+}

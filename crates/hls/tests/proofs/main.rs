@@ -16,12 +16,13 @@ use reference::Reference;
 
 /// The name of a kernel, and a condition for its schedule, without which the proof would be about something else.
 type Kernel = (&'static str, fn(&Design) -> bool);
-const KERNELS: [Kernel; 7] = [
+const KERNELS: [Kernel; 8] = [
     ("sums", |design| design.kernels[0].schedule.interval > 1),
     ("remainders", |design| design.kernels[0].schedule.interval == 1),
     ("windows", |design| design.kernels[0].schedule.interval == 2),
     ("stages", |design| design.kernels[0].schedule.gap > 0),
     ("banks", |design| design.kernels[0].schedule.interval == 1),
+    ("strides", |design| design.kernels[0].schedule.interval == 1),
     ("tables", |design| design.program.memories.iter().any(|one| matches!(one.role, Role::Table(_)))),
     ("counts", |design| design.kernels[0].schedule.interval > 1),
 ];

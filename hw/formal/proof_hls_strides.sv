@@ -1,0 +1,381 @@
+// Compiled from hw/formal/hls.c by `ciphermill hls compile`: change the source, not this file.
+//
+//   i: 4 iterations, one in a cycle, 3 cycles each, 6 in all
+module hls_strides (
+  input  logic       clk_i,  // Clock.
+  input  logic       rst_ni,  // Asynchronous reset, active low.
+  input  logic       start_i,  // Begins a run while idle_o is high.
+  output logic       idle_o,  // No run is in progress.
+  output logic       done_o,  // A run has ended in the cycle before.
+  input  logic       a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic       a_write_i,  // a: the host writes.
+  input  logic       a_bank_i,  // a: the bank of the place.
+  input  logic [1:0] a_row_i,  // a: the row of the place.
+  input  logic [7:0] a_data_i,  // a: the element to write.
+  output logic [7:0] a_data_o,  // a: the element of a read, two cycles later.
+  input  logic       b_en_i,  // b: the host reads or writes a place while idle_o is high.
+  input  logic       b_write_i,  // b: the host writes.
+  input  logic [1:0] b_row_i,  // b: the row of the place.
+  input  logic [7:0] b_data_i,  // b: the element to write.
+  output logic [7:0] b_data_o  // b: the element of a read, two cycles later.
+);
+  // The kernels, one after another.
+  logic [0:0] active_q, ends;
+  assign idle_o = active_q == '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      active_q <= '0;
+      done_o   <= 1'b0;
+    end else begin
+      done_o   <= ends[0];
+      active_q <= (active_q & ~ends) | (idle_o && start_i);
+    end
+  end
+
+  // The memory a: 2 banks of 4 elements.
+  logic [1:0] a_read_en, a_write_en;
+  logic [1:0] [1:0] a_read_addr, a_write_addr;
+  logic [1:0] [7:0] a_read_data, a_write_data;
+  for (genvar bank = 0; bank < 2; bank++) begin : gen_a
+    logic [7:0] contents[4];
+    always_ff @(posedge clk_i) begin
+      if (a_read_en[bank]) a_read_data[bank] <= contents[a_read_addr[bank]];
+      if (a_write_en[bank]) contents[a_write_addr[bank]] <= a_write_data[bank];
+    end
+  end
+
+  // The memory b: 1 banks of 4 elements.
+  logic [0:0] b_read_en, b_write_en;
+  logic [0:0] [1:0] b_read_addr, b_write_addr;
+  logic [0:0] [7:0] b_read_data, b_write_data;
+  for (genvar bank = 0; bank < 1; bank++) begin : gen_b
+    logic [7:0] contents[4];
+    always_ff @(posedge clk_i) begin
+      if (b_read_en[bank]) b_read_data[bank] <= contents[b_read_addr[bank]];
+      if (b_write_en[bank]) contents[b_write_addr[bank]] <= b_write_data[bank];
+    end
+  end
+
+  // Kernel i: while k0_valid[i] is high, an iteration is in its cycle i.
+  logic k0_issue, k0_all_q;
+  assign k0_issue = active_q[0] && !k0_all_q;
+  logic [1:0] k0_l0_i_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      k0_all_q <= 1'b0;
+      k0_l0_i_q <= 2'd0;
+    end else if (!active_q[0]) begin
+      k0_all_q <= 1'b0;
+      k0_l0_i_q <= 2'd0;
+    end else if (k0_issue) begin
+      k0_all_q <= k0_l0_i_q == 2'd3;
+      k0_l0_i_q <= k0_l0_i_q == 2'd3 ? 2'd0 : k0_l0_i_q + 2'd1;
+    end
+  end
+  logic [2:0] k0_valid;
+  assign k0_valid[0] = k0_issue;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) k0_valid[2:1] <= '0;
+    else k0_valid[2:1] <= k0_valid[1:0];
+  end
+  assign ends[0] = active_q[0] && k0_all_q && k0_valid[1:0] == '0;
+
+  logic [1:0] k0_l0_i_q_c1, k0_l0_i_q_c2;
+  logic k0_n9_c1, k0_n9_c2;
+  logic [2:0] k0_n4;
+  assign k0_n4 = 3'(k0_l0_i_q) << 2'd2;
+  logic [2:0] k0_n5;
+  assign k0_n5 = k0_n4 - 3'(k0_l0_i_q);
+  logic [2:0] k0_n7;
+  assign k0_n7 = k0_n5 & 3'd7;
+  logic k0_n9;
+  assign k0_n9 = 1'(k0_n7) & 1'd1;
+  logic [1:0] k0_n10;
+  assign k0_n10 = 2'(k0_n7 >> 1'd1);
+  logic [7:0] k0_n12;
+  assign k0_n12 = a_read_data[k0_n9_c2];
+  always_ff @(posedge clk_i) begin
+    k0_l0_i_q_c1 <= k0_l0_i_q;
+    k0_l0_i_q_c2 <= k0_l0_i_q_c1;
+    k0_n9_c1 <= k0_n9;
+    k0_n9_c2 <= k0_n9_c1;
+  end
+  // Line 74: reads a.
+  logic k0_x0_en;
+  assign k0_x0_en = k0_valid[0];
+  logic k0_x0_bank;
+  assign k0_x0_bank = k0_n9;
+  logic [1:0] k0_x0_row;
+  assign k0_x0_row = k0_n10;
+  // Line 74: writes b.
+  logic k0_x1_en;
+  assign k0_x1_en = k0_valid[2];
+  logic [7:0] k0_x1_data;
+  assign k0_x1_data = k0_n12;
+  logic [1:0] k0_x1_row;
+  assign k0_x1_row = k0_l0_i_q_c2;
+
+  // The host's access to a.
+  logic a_host_read_en;
+  assign a_host_read_en = a_en_i && !a_write_i && idle_o;
+  logic a_host_read_bank;
+  assign a_host_read_bank = a_bank_i;
+  logic [1:0] a_host_read_row;
+  assign a_host_read_row = a_row_i;
+  logic a_host_write_en;
+  assign a_host_write_en = a_en_i && a_write_i && idle_o;
+  logic a_host_write_bank;
+  assign a_host_write_bank = a_bank_i;
+  logic [1:0] a_host_write_row;
+  assign a_host_write_row = a_row_i;
+  logic [7:0] a_host_write_data;
+  assign a_host_write_data = a_data_i;
+  logic [1:0] a_host_q;
+  always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
+  assign a_data_o = a_read_data[a_host_q[1]];
+
+  // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
+  logic [1:0] a_read_en_d;
+  logic [1:0] [1:0] a_read_addr_d;
+  logic [1:0] a_write_en_d;
+  logic [1:0] [1:0] a_write_addr_d;
+  logic [1:0] [7:0] a_write_data_d;
+  always_comb begin
+    a_read_en_d = '0;
+    a_read_addr_d = '0;
+    a_write_en_d = '0;
+    a_write_addr_d = '0;
+    a_write_data_d = '0;
+    for (int unsigned bank = 0; bank < 2; bank++) begin
+      if (k0_x0_en && k0_x0_bank == 1'(bank)) begin
+        a_read_en_d[bank] = 1'b1;
+        a_read_addr_d[bank] = a_read_addr_d[bank] | 2'(k0_x0_row);
+      end
+      if (a_host_read_en && a_host_read_bank == 1'(bank)) begin
+        a_read_en_d[bank] = 1'b1;
+        a_read_addr_d[bank] = a_read_addr_d[bank] | 2'(a_host_read_row);
+      end
+      if (a_host_write_en && a_host_write_bank == 1'(bank)) begin
+        a_write_en_d[bank] = 1'b1;
+        a_write_addr_d[bank] = a_write_addr_d[bank] | 2'(a_host_write_row);
+        a_write_data_d[bank] = a_write_data_d[bank] | 8'(a_host_write_data);
+      end
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      a_read_en <= '0;
+      a_write_en <= '0;
+    end else begin
+      a_read_en <= a_read_en_d;
+      a_write_en <= a_write_en_d;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    a_read_addr <= a_read_addr_d;
+    a_write_addr <= a_write_addr_d;
+    a_write_data <= a_write_data_d;
+  end
+
+  // The host's access to b.
+  logic b_host_read_en;
+  assign b_host_read_en = b_en_i && !b_write_i && idle_o;
+  logic [1:0] b_host_read_row;
+  assign b_host_read_row = b_row_i;
+  logic b_host_write_en;
+  assign b_host_write_en = b_en_i && b_write_i && idle_o;
+  logic [1:0] b_host_write_row;
+  assign b_host_write_row = b_row_i;
+  logic [7:0] b_host_write_data;
+  assign b_host_write_data = b_data_i;
+  assign b_data_o = b_read_data[0];
+
+  // The ports of b. At most one access uses a port in a cycle, so rows and elements are joined by OR.
+  logic [0:0] b_read_en_d;
+  logic [0:0] [1:0] b_read_addr_d;
+  logic [0:0] b_write_en_d;
+  logic [0:0] [1:0] b_write_addr_d;
+  logic [0:0] [7:0] b_write_data_d;
+  always_comb begin
+    b_read_en_d = '0;
+    b_read_addr_d = '0;
+    b_write_en_d = '0;
+    b_write_addr_d = '0;
+    b_write_data_d = '0;
+    for (int unsigned bank = 0; bank < 1; bank++) begin
+      if (k0_x1_en) begin
+        b_write_en_d[bank] = 1'b1;
+        b_write_addr_d[bank] = b_write_addr_d[bank] | 2'(k0_x1_row);
+        b_write_data_d[bank] = b_write_data_d[bank] | 8'(k0_x1_data);
+      end
+      if (b_host_read_en) begin
+        b_read_en_d[bank] = 1'b1;
+        b_read_addr_d[bank] = b_read_addr_d[bank] | 2'(b_host_read_row);
+      end
+      if (b_host_write_en) begin
+        b_write_en_d[bank] = 1'b1;
+        b_write_addr_d[bank] = b_write_addr_d[bank] | 2'(b_host_write_row);
+        b_write_data_d[bank] = b_write_data_d[bank] | 8'(b_host_write_data);
+      end
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      b_read_en <= '0;
+      b_write_en <= '0;
+    end else begin
+      b_read_en <= b_read_en_d;
+      b_write_en <= b_write_en_d;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    b_read_addr <= b_read_addr_d;
+    b_write_addr <= b_write_addr_d;
+    b_write_data <= b_write_data_d;
+  end
+
+`ifndef SYNTHESIS
+  // From start to done.
+  logic [3:0] cycles_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) cycles_q <= '0;
+    else cycles_q <= idle_o ? 4'd1 : cycles_q + 1'b1;
+    if (rst_ni && done_o) assert (cycles_q == 4'd7) else $error("a run of another length");
+  end
+`endif
+endmodule
+
+// hls_strides leaves what the unscheduled program leaves, for all contents of its memories.
+module proof_hls_strides (
+  input logic clk_i
+);
+  logic [7:0] cycle_q;
+  logic       idle, done;
+  initial cycle_q = '0;
+  always_ff @(posedge clk_i) if (cycle_q != 8'd20) cycle_q <= cycle_q + 1'b1;
+
+  // Any contents of a, and any element.
+  logic [7:0][7:0] a_q;
+  logic [2:0] a_place_q, a_place;
+  logic a_writes;
+  logic [7:0] a_data;
+  logic [0:0] a_bank;
+  logic [1:0] a_row;
+  always_ff @(posedge clk_i) begin
+    a_q       <= a_q;
+    a_place_q <= a_place_q;
+  end
+  assign a_writes = cycle_q != '0 && cycle_q <= 8'd8;
+  assign a_place  = a_writes ? 3'(cycle_q - 8'd1) : a_place_q;
+  always_comb begin
+    a_bank = '0;
+    a_row  = '0;
+    case (a_place)
+      3'd0: begin
+        a_bank = 1'd0;
+        a_row  = 2'd0;
+      end
+      3'd1: begin
+        a_bank = 1'd1;
+        a_row  = 2'd0;
+      end
+      3'd2: begin
+        a_bank = 1'd0;
+        a_row  = 2'd1;
+      end
+      3'd3: begin
+        a_bank = 1'd1;
+        a_row  = 2'd1;
+      end
+      3'd4: begin
+        a_bank = 1'd0;
+        a_row  = 2'd2;
+      end
+      3'd5: begin
+        a_bank = 1'd1;
+        a_row  = 2'd2;
+      end
+      3'd6: begin
+        a_bank = 1'd0;
+        a_row  = 2'd3;
+      end
+      3'd7: begin
+        a_bank = 1'd1;
+        a_row  = 2'd3;
+      end
+      default: ;
+    endcase
+  end
+
+  // Any contents of b, and any element.
+  logic [3:0][7:0] b_q;
+  logic [1:0] b_place_q, b_place;
+  logic b_writes;
+  logic [7:0] b_data;
+  logic [0:0] b_bank;
+  logic [1:0] b_row;
+  always_ff @(posedge clk_i) begin
+    b_q       <= b_q;
+    b_place_q <= b_place_q;
+  end
+  assign b_writes = cycle_q != '0 && cycle_q <= 8'd4;
+  assign b_place  = b_writes ? 2'(cycle_q - 8'd1) : b_place_q;
+  always_comb begin
+    b_bank = '0;
+    b_row  = '0;
+    case (b_place)
+      2'd0: begin
+        b_bank = 1'd0;
+        b_row  = 2'd0;
+      end
+      2'd1: begin
+        b_bank = 1'd0;
+        b_row  = 2'd1;
+      end
+      2'd2: begin
+        b_bank = 1'd0;
+        b_row  = 2'd2;
+      end
+      2'd3: begin
+        b_bank = 1'd0;
+        b_row  = 2'd3;
+      end
+      default: ;
+    endcase
+  end
+
+  hls_strides u_dut (
+    .clk_i, .rst_ni(cycle_q != '0), .start_i(cycle_q == 8'd9),
+    .idle_o(idle), .done_o(done),
+    .a_en_i(a_writes || cycle_q > 8'd16), .a_write_i(a_writes), .a_bank_i(a_bank),
+    .a_row_i(a_row), .a_data_i(a_q[a_place]), .a_data_o(a_data),
+    .b_en_i(b_writes || cycle_q > 8'd16), .b_write_i(b_writes),
+    .b_row_i(b_row), .b_data_i(b_q[b_place]), .b_data_o(b_data)
+  );
+
+  // The unscheduled program.
+  logic [7:0][7:0] a_after;
+  logic [3:0][7:0] b_after;
+  logic signed [9:0] v0_0_5;
+  logic signed [9:0] v0_1_5;
+  logic signed [9:0] v0_2_5;
+  logic signed [9:0] v0_3_5;
+  always_comb begin
+    a_after = a_q;
+    b_after = b_q;
+    v0_0_5 = 10'(a_after[$unsigned(3'(0 * 8 + (0)))]);
+    b_after[$unsigned(2'(0 * 4 + (0)))] = 8'(v0_0_5);
+    v0_1_5 = 10'(a_after[$unsigned(3'(0 * 8 + (3)))]);
+    b_after[$unsigned(2'(0 * 4 + (1)))] = 8'(v0_1_5);
+    v0_2_5 = 10'(a_after[$unsigned(3'(0 * 8 + (6)))]);
+    b_after[$unsigned(2'(0 * 4 + (2)))] = 8'(v0_2_5);
+    v0_3_5 = 10'(a_after[$unsigned(3'(0 * 8 + (1)))]);
+    b_after[$unsigned(2'(0 * 4 + (3)))] = 8'(v0_3_5);
+  end
+
+  always_comb begin
+    length: assert (cycle_q == '0 || done == (cycle_q == 8'd16));
+    a_right: assert (cycle_q != 8'd20 || a_data == a_after[a_place_q]);
+    b_right: assert (cycle_q != 8'd20 || b_data == b_after[b_place_q]);
+  end
+endmodule
