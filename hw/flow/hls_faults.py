@@ -1,11 +1,11 @@
 """Puts the faults of hw/hls/faults.toml into a copy of the compiler of C, one at a time, and sees them found by its tests.
 
-    python hw/flow/hls_faults.py              all faults
-    python hw/flow/hls_faults.py WORD…        those whose file, mistake or test contains a word
-    python hw/flow/hls_faults.py --json FILE  writes the result
+    .tools/hw/bin/python hw/flow/hls_faults.py              all faults
+    .tools/hw/bin/python hw/flow/hls_faults.py WORD…        those whose file, mistake or test contains a word
+    .tools/hw/bin/python hw/flow/hls_faults.py --json FILE  writes the result
 
-Each test must first pass without a fault. A fault that no test finds, that does not compile, or whose text is not there,
-ends this with 1.
+A test program must fail, or a proof of hw/formal that the faulty compiler has written. Each must first pass without a fault.
+A fault that is not found, that does not compile, or whose text is not there, ends this with 1.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "hw/hls/faults.toml"
 # What the crate and the manifests of its workspace need.
-COPIED = ("Cargo.toml", "Cargo.lock", "crates", "hw/hls", "hw/units.toml", "hw/rtl/hls", "docs/hls.md", "docs/pictures")
+COPIED = ("Cargo.toml", "Cargo.lock", "crates", "hw/flow", "hw/formal", "hw/hls", "hw/rtl", "hw/units.toml")
 # Programs are fewer than in `make test`: a fault of the compiler is in many of them.
 ENVIRONMENT = {"HLS_RANDOM_PROGRAMS": "150", "HLS_RTL_PROGRAMS": "25", "CIPHERMILL_REQUIRE": "rtl"}
 SECONDS = 900
@@ -78,29 +78,49 @@ def verilator() -> str | None:
     return os.environ.get("VERILATOR_ROOT") or (str(found[0]) if found else None)
 
 
-def run(caught_by: str, tests: str, tree: Path, build: Path) -> Outcome:
-    """Compiles and runs a test program of the copy."""
-    program = ["--lib"] if caught_by == "lib" else ["--test", caught_by]
-    command = ["cargo", "test", "--locked", "--profile", "mutants", "-p", "ciphermill-hls", *program]
-    environment = {**os.environ, **ENVIRONMENT, "CARGO_TARGET_DIR": str(build)}
+def call(arguments: list[str], tree: Path, more: dict[str, str]) -> tuple[bool, str]:
+    """Runs a command in the copy. Whether it succeeded, and its output."""
+    environment = {**os.environ, **ENVIRONMENT, **more}
     if root := verilator():
         environment["VERILATOR_ROOT"] = root
+    done = subprocess.run(
+        arguments, cwd=tree, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    return done.returncode == 0, done.stdout + done.stderr
 
-    def call(arguments: list[str]) -> tuple[bool, str]:
-        done = subprocess.run(
-            arguments, cwd=tree, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-        return done.returncode == 0, done.stdout + done.stderr
 
-    compiled, said = call([*command, "--no-run"])
+def run(caught_by: str, tests: str, tree: Path, build: Path) -> Outcome:
+    """Compiles and runs a test program of the copy, and then a proof."""
+    program = ["--lib"] if caught_by == "lib" else ["--test", caught_by]
+    command = ["cargo", "test", "--locked", "--profile", "mutants", "-p", "ciphermill-hls", *program]
+    more = {"CARGO_TARGET_DIR": str(build)}
+    compiled, said = call([*command, "--no-run"], tree, more)
     if not compiled:
         return Outcome(False, False, said[-600:])
-    passed, said = call([*command, "--", tests] if tests else command)
+    if caught_by == "proofs":
+        # Files that differ are no verdict, because the proof is about the files of the faulty compiler.
+        more["CIPHERMILL_REWRITE_GOLDEN"] = "1"
+        passed, said = call(command, tree, more)
+        return proved(tests, tree, build) if passed else Outcome(True, False, failures(said))
+    passed, said = call([*command, "--", tests] if tests else command, tree, more)
     ran = sum(int(count) for count in re.findall(r"^running (\d+) test", said, re.MULTILINE))
     if passed and not ran:
         return Outcome(True, False, "no test ran")
+    return Outcome(True, passed, "" if passed else failures(said))
+
+
+def failures(said: str) -> str:
+    """The failed tests of a program, or its last words."""
     failed = sorted(set(re.findall(r"^test (\S+) \.\.\. FAILED", said, re.MULTILINE)))
-    return Outcome(True, passed, ", ".join(failed) or ("" if passed else said[-300:]))
+    return ", ".join(failed) or said[-300:]
+
+
+def proved(name: str, tree: Path, build: Path) -> Outcome:
+    """Tries a proof of the copy. It is not under /tmp, which the solver's driver cannot see."""
+    prove = [sys.executable, "hw/flow/prove.py", "--hw", "hw", "--work", str(build.parent / "proofs"), name]
+    passed, said = call(prove, tree, {})
+    lines = [line.strip() for line in said.splitlines() if line.strip().startswith("not true")]
+    return Outcome(passed or bool(lines), passed, " ".join(lines) or ("" if passed else said[-300:]))
 
 
 def tried(fault: Fault, tree: Path, build: Path) -> dict[str, object]:
