@@ -62,16 +62,17 @@ class Outcome:
 
 
 def copy(work: Path) -> Path:
-    """A copy of the sources. Files keep their times, so that only a changed file is compiled again."""
+    """A copy of the sources. Its files are new, so that cargo does not keep a build with a fault of an earlier run."""
     tree = work / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     for name in COPIED:
         source = ROOT / name
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("target", "__pycache__"))
+            ignored = shutil.ignore_patterns("target", "__pycache__")
+            shutil.copytree(source, tree / name, ignore=ignored, copy_function=shutil.copy)
         else:
-            shutil.copy2(source, tree / name)
+            shutil.copy(source, tree / name)
     return tree
 
 
