@@ -22,7 +22,7 @@ void remainders(uint8_t a[4]) {
 void windows(uint8_t a[8], uint8_t b[8]) {
 #pragma HLS bind_storage variable=a type=ram_t2p
   for (unsigned i = 0; i < 6; i++) {
-#pragma HLS pipeline
+#pragma HLS pipeline II=2
     b[i] = a[i] ^ (a[i + 1] & a[i + 2]);
   }
 }

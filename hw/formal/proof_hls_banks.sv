@@ -7,13 +7,13 @@ module hls_banks (
   input  logic       start_i,  // Begins a run while idle_o is high.
   output logic       idle_o,  // No run is in progress.
   output logic       done_o,  // A run has ended in the cycle before.
-  input  logic       a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic       a_en_i,  // a: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic       a_write_i,  // a: the host writes.
   input  logic       a_bank_i,  // a: the bank of the place.
   input  logic [1:0] a_row_i,  // a: the row of the place.
   input  logic [7:0] a_data_i,  // a: the element to write.
   output logic [7:0] a_data_o,  // a: the element of a read, two cycles later.
-  input  logic       b_en_i,  // b: the host reads or writes a place while idle_o is high.
+  input  logic       b_en_i,  // b: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic       b_write_i,  // b: the host writes.
   input  logic [1:0] b_row_i,  // b: the row of the place.
   input  logic [7:0] b_data_i,  // b: the element to write.
@@ -58,13 +58,13 @@ module hls_banks (
 
   // Kernel i: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
-  assign k0_issue = active_q[0] && !k0_all_q;
+  assign k0_issue = (active_q[0] || (idle_o && start_i)) && !k0_all_q;
   logic [1:0] k0_l0_i_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       k0_all_q <= 1'b0;
       k0_l0_i_q <= 2'd0;
-    end else if (!active_q[0]) begin
+    end else if (ends[0]) begin
       k0_all_q <= 1'b0;
       k0_l0_i_q <= 2'd0;
     end else if (k0_issue) begin
@@ -125,13 +125,13 @@ module hls_banks (
 
   // The host's access to a.
   logic a_host_read_en;
-  assign a_host_read_en = a_en_i && !a_write_i && idle_o;
+  assign a_host_read_en = a_en_i && !a_write_i && idle_o && !start_i;
   logic a_host_read_bank;
   assign a_host_read_bank = a_bank_i;
   logic [1:0] a_host_read_row;
   assign a_host_read_row = a_row_i;
   logic a_host_write_en;
-  assign a_host_write_en = a_en_i && a_write_i && idle_o;
+  assign a_host_write_en = a_en_i && a_write_i && idle_o && !start_i;
   logic a_host_write_bank;
   assign a_host_write_bank = a_bank_i;
   logic [1:0] a_host_write_row;
@@ -191,11 +191,11 @@ module hls_banks (
 
   // The host's access to b.
   logic b_host_read_en;
-  assign b_host_read_en = b_en_i && !b_write_i && idle_o;
+  assign b_host_read_en = b_en_i && !b_write_i && idle_o && !start_i;
   logic [1:0] b_host_read_row;
   assign b_host_read_row = b_row_i;
   logic b_host_write_en;
-  assign b_host_write_en = b_en_i && b_write_i && idle_o;
+  assign b_host_write_en = b_en_i && b_write_i && idle_o && !start_i;
   logic [1:0] b_host_write_row;
   assign b_host_write_row = b_row_i;
   logic [7:0] b_host_write_data;
@@ -248,11 +248,11 @@ module hls_banks (
 
 `ifndef SYNTHESIS
   // From start to done.
-  logic [3:0] cycles_q;
+  logic [2:0] cycles_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
-    else cycles_q <= idle_o ? 4'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 4'd7) else $error("a run of another length");
+    else cycles_q <= idle_o ? 3'd1 : cycles_q + 1'b1;
+    if (rst_ni && done_o) assert (cycles_q == 3'd6) else $error("a run of another length");
   end
 `endif
 endmodule
@@ -264,7 +264,7 @@ module proof_hls_banks (
   logic [7:0] cycle_q;
   logic       idle, done;
   initial cycle_q = '0;
-  always_ff @(posedge clk_i) if (cycle_q != 8'd20) cycle_q <= cycle_q + 1'b1;
+  always_ff @(posedge clk_i) if (cycle_q != 8'd19) cycle_q <= cycle_q + 1'b1;
 
   // Any contents of a, and any element.
   logic [7:0][7:0] a_q;
@@ -359,9 +359,9 @@ module proof_hls_banks (
   hls_banks u_dut (
     .clk_i, .rst_ni(cycle_q != '0), .start_i(cycle_q == 8'd9),
     .idle_o(idle), .done_o(done),
-    .a_en_i(a_writes || cycle_q > 8'd16), .a_write_i(a_writes), .a_bank_i(a_bank),
+    .a_en_i(a_writes || cycle_q > 8'd15), .a_write_i(a_writes), .a_bank_i(a_bank),
     .a_row_i(a_row), .a_data_i(a_q[a_place]), .a_data_o(a_data),
-    .b_en_i(b_writes || cycle_q > 8'd16), .b_write_i(b_writes),
+    .b_en_i(b_writes || cycle_q > 8'd15), .b_write_i(b_writes),
     .b_row_i(b_row), .b_data_i(b_q[b_place]), .b_data_o(b_data)
   );
 
@@ -426,8 +426,8 @@ module proof_hls_banks (
   end
 
   always_comb begin
-    length: assert (cycle_q == '0 || done == (cycle_q == 8'd16));
-    a_right: assert (cycle_q != 8'd20 || a_data == a_after[a_place_q]);
-    b_right: assert (cycle_q != 8'd20 || b_data == b_after[b_place_q]);
+    length: assert (cycle_q == '0 || done == (cycle_q == 8'd15));
+    a_right: assert (cycle_q != 8'd19 || a_data == a_after[a_place_q]);
+    b_right: assert (cycle_q != 8'd19 || b_data == b_after[b_place_q]);
   end
 endmodule

@@ -1,13 +1,13 @@
 // Compiled from hw/formal/hls.c by `ciphermill hls compile`: change the source, not this file.
 //
-//   i: 4 iterations, one in a cycle, 5 cycles each, 8 in all
+//   i: 4 iterations, one in a cycle, 7 cycles each, 10 in all
 module hls_remainders (
   input  logic       clk_i,  // Clock.
   input  logic       rst_ni,  // Asynchronous reset, active low.
   input  logic       start_i,  // Begins a run while idle_o is high.
   output logic       idle_o,  // No run is in progress.
   output logic       done_o,  // A run has ended in the cycle before.
-  input  logic       a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic       a_en_i,  // a: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic       a_write_i,  // a: the host writes.
   input  logic [1:0] a_row_i,  // a: the row of the place.
   input  logic [7:0] a_data_i,  // a: the element to write.
@@ -40,13 +40,13 @@ module hls_remainders (
 
   // Kernel i: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
-  assign k0_issue = active_q[0] && !k0_all_q;
+  assign k0_issue = (active_q[0] || (idle_o && start_i)) && !k0_all_q;
   logic [1:0] k0_l0_i_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       k0_all_q <= 1'b0;
       k0_l0_i_q <= 2'd0;
-    end else if (!active_q[0]) begin
+    end else if (ends[0]) begin
       k0_all_q <= 1'b0;
       k0_l0_i_q <= 2'd0;
     end else if (k0_issue) begin
@@ -54,20 +54,26 @@ module hls_remainders (
       k0_l0_i_q <= k0_l0_i_q == 2'd3 ? 2'd0 : k0_l0_i_q + 2'd1;
     end
   end
-  logic [4:0] k0_valid;
+  logic [6:0] k0_valid;
   assign k0_valid[0] = k0_issue;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) k0_valid[4:1] <= '0;
-    else k0_valid[4:1] <= k0_valid[3:0];
+    if (!rst_ni) k0_valid[6:1] <= '0;
+    else k0_valid[6:1] <= k0_valid[5:0];
   end
-  assign ends[0] = active_q[0] && k0_all_q && k0_valid[3:0] == '0;
+  assign ends[0] = active_q[0] && k0_all_q && k0_valid[5:0] == '0;
 
-  logic [1:0] k0_l0_i_q_c1, k0_l0_i_q_c2, k0_l0_i_q_c3, k0_l0_i_q_c4;
-  logic [9:0] k0_n15_c3;
+  logic [1:0] k0_l0_i_q_c1, k0_l0_i_q_c2, k0_l0_i_q_c3, k0_l0_i_q_c4, k0_l0_i_q_c5, k0_l0_i_q_c6;
+  logic [7:0] k0_n14_c3;
+  logic [9:0] k0_n15_c3, k0_n15_c4;
+  logic [12:0] k0_n16_c3;
   logic [12:0] k0_n18_c3;
-  logic [12:0] k0_n19_c3;
-  logic [4:0] k0_n27_c4;
-  logic [4:0] k0_n28_c3, k0_n28_c4;
+  logic [12:0] k0_n20_c4;
+  logic [4:0] k0_n24_c5;
+  logic [4:0] k0_n26_c5;
+  logic [4:0] k0_n28_c3, k0_n28_c4, k0_n28_c5;
+  logic [4:0] k0_n31_c6;
+  logic k0_n32_c6;
+  logic [3:0] k0_n33_c6;
   logic [7:0] k0_n6;
   assign k0_n6 = a_read_data[0];
   logic [9:0] k0_n7;
@@ -85,11 +91,11 @@ module hls_remainders (
   logic [12:0] k0_n18;
   assign k0_n18 = 13'(k0_n14) << 3'd7;
   logic [12:0] k0_n19;
-  assign k0_n19 = 13'(k0_n14) + k0_n16;
+  assign k0_n19 = 13'(k0_n14_c3) + k0_n16_c3;
   logic [12:0] k0_n20;
-  assign k0_n20 = k0_n18_c3 + k0_n19_c3;
+  assign k0_n20 = k0_n18_c3 + k0_n19;
   logic [12:0] k0_n21;
-  assign k0_n21 = k0_n20 - 13'(k0_n15_c3);
+  assign k0_n21 = k0_n20_c4 - 13'(k0_n15_c4);
   logic [4:0] k0_n22;
   assign k0_n22 = 5'(k0_n21 >> 4'd8);
   logic [4:0] k0_n24;
@@ -99,13 +105,13 @@ module hls_remainders (
   logic [4:0] k0_n26;
   assign k0_n26 = k0_n22 + k0_n25;
   logic [4:0] k0_n27;
-  assign k0_n27 = k0_n26 - k0_n24;
+  assign k0_n27 = k0_n26_c5 - k0_n24_c5;
   logic [4:0] k0_n28;
   assign k0_n28 = 5'(k0_n10) & 5'd31;
   logic [4:0] k0_n29;
-  assign k0_n29 = k0_n27_c4 & 5'd31;
+  assign k0_n29 = k0_n27 & 5'd31;
   logic [4:0] k0_n30;
-  assign k0_n30 = k0_n28_c4 - k0_n29;
+  assign k0_n30 = k0_n28_c5 - k0_n29;
   logic [4:0] k0_n31;
   assign k0_n31 = k0_n30 & 5'd31;
   logic k0_n32;
@@ -113,18 +119,28 @@ module hls_remainders (
   logic [3:0] k0_n33;
   assign k0_n33 = 4'(k0_n31) - 4'd13;
   logic [3:0] k0_n34;
-  assign k0_n34 = k0_n32 ? 4'(k0_n31) : k0_n33;
+  assign k0_n34 = k0_n32_c6 ? 4'(k0_n31_c6) : k0_n33_c6;
   always_ff @(posedge clk_i) begin
     k0_l0_i_q_c1 <= k0_l0_i_q;
     k0_l0_i_q_c2 <= k0_l0_i_q_c1;
     k0_l0_i_q_c3 <= k0_l0_i_q_c2;
     k0_l0_i_q_c4 <= k0_l0_i_q_c3;
+    k0_l0_i_q_c5 <= k0_l0_i_q_c4;
+    k0_l0_i_q_c6 <= k0_l0_i_q_c5;
+    k0_n14_c3 <= k0_n14;
     k0_n15_c3 <= k0_n15;
+    k0_n15_c4 <= k0_n15_c3;
+    k0_n16_c3 <= k0_n16;
     k0_n18_c3 <= k0_n18;
-    k0_n19_c3 <= k0_n19;
-    k0_n27_c4 <= k0_n27;
+    k0_n20_c4 <= k0_n20;
+    k0_n24_c5 <= k0_n24;
+    k0_n26_c5 <= k0_n26;
     k0_n28_c3 <= k0_n28;
     k0_n28_c4 <= k0_n28_c3;
+    k0_n28_c5 <= k0_n28_c4;
+    k0_n31_c6 <= k0_n31;
+    k0_n32_c6 <= k0_n32;
+    k0_n33_c6 <= k0_n33;
   end
   // Line 17: reads a.
   logic k0_x0_en;
@@ -133,19 +149,19 @@ module hls_remainders (
   assign k0_x0_row = k0_l0_i_q;
   // Line 17: writes a.
   logic k0_x1_en;
-  assign k0_x1_en = k0_valid[4];
+  assign k0_x1_en = k0_valid[6];
   logic [7:0] k0_x1_data;
   assign k0_x1_data = 8'(k0_n34);
   logic [1:0] k0_x1_row;
-  assign k0_x1_row = k0_l0_i_q_c4;
+  assign k0_x1_row = k0_l0_i_q_c6;
 
   // The host's access to a.
   logic a_host_read_en;
-  assign a_host_read_en = a_en_i && !a_write_i && idle_o;
+  assign a_host_read_en = a_en_i && !a_write_i && idle_o && !start_i;
   logic [1:0] a_host_read_row;
   assign a_host_read_row = a_row_i;
   logic a_host_write_en;
-  assign a_host_write_en = a_en_i && a_write_i && idle_o;
+  assign a_host_write_en = a_en_i && a_write_i && idle_o && !start_i;
   logic [1:0] a_host_write_row;
   assign a_host_write_row = a_row_i;
   logic [7:0] a_host_write_data;
@@ -206,7 +222,7 @@ module hls_remainders (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 4'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 4'd9) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 4'd10) else $error("a run of another length");
   end
 `endif
 endmodule
@@ -218,7 +234,7 @@ module proof_hls_remainders (
   logic [7:0] cycle_q;
   logic       idle, done;
   initial cycle_q = '0;
-  always_ff @(posedge clk_i) if (cycle_q != 8'd18) cycle_q <= cycle_q + 1'b1;
+  always_ff @(posedge clk_i) if (cycle_q != 8'd19) cycle_q <= cycle_q + 1'b1;
 
   // Any contents of a, and any element.
   logic [3:0][7:0] a_q;
@@ -260,7 +276,7 @@ module proof_hls_remainders (
   hls_remainders u_dut (
     .clk_i, .rst_ni(cycle_q != '0), .start_i(cycle_q == 8'd5),
     .idle_o(idle), .done_o(done),
-    .a_en_i(a_writes || cycle_q > 8'd14), .a_write_i(a_writes),
+    .a_en_i(a_writes || cycle_q > 8'd15), .a_write_i(a_writes),
     .a_row_i(a_row), .a_data_i(a_q[a_place]), .a_data_o(a_data)
   );
 
@@ -307,7 +323,7 @@ module proof_hls_remainders (
   end
 
   always_comb begin
-    length: assert (cycle_q == '0 || done == (cycle_q == 8'd14));
-    a_right: assert (cycle_q != 8'd18 || a_data == a_after[a_place_q]);
+    length: assert (cycle_q == '0 || done == (cycle_q == 8'd15));
+    a_right: assert (cycle_q != 8'd19 || a_data == a_after[a_place_q]);
   end
 endmodule

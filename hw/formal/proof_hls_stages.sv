@@ -7,7 +7,7 @@ module hls_stages (
   input  logic       start_i,  // Begins a run while idle_o is high.
   output logic       idle_o,  // No run is in progress.
   output logic       done_o,  // A run has ended in the cycle before.
-  input  logic       a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic       a_en_i,  // a: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic       a_write_i,  // a: the host writes.
   input  logic       a_bank_i,  // a: the bank of the place.
   input  logic       a_row_i,  // a: the row of the place.
@@ -42,7 +42,7 @@ module hls_stages (
   // Kernel i: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   logic k0_wait_q;
-  assign k0_issue = active_q[0] && !k0_all_q && k0_wait_q == '0;
+  assign k0_issue = (active_q[0] || (idle_o && start_i)) && !k0_all_q && k0_wait_q == '0;
   logic [1:0] k0_l0_s_q;
   logic k0_l1_i_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -51,7 +51,7 @@ module hls_stages (
       k0_wait_q <= '0;
       k0_l0_s_q <= 2'd0;
       k0_l1_i_q <= 1'd0;
-    end else if (!active_q[0]) begin
+    end else if (ends[0]) begin
       k0_all_q <= 1'b0;
       k0_wait_q <= '0;
       k0_l0_s_q <= 2'd0;
@@ -134,13 +134,13 @@ module hls_stages (
 
   // The host's access to a.
   logic a_host_read_en;
-  assign a_host_read_en = a_en_i && !a_write_i && idle_o;
+  assign a_host_read_en = a_en_i && !a_write_i && idle_o && !start_i;
   logic a_host_read_bank;
   assign a_host_read_bank = a_bank_i;
   logic a_host_read_row;
   assign a_host_read_row = a_row_i;
   logic a_host_write_en;
-  assign a_host_write_en = a_en_i && a_write_i && idle_o;
+  assign a_host_write_en = a_en_i && a_write_i && idle_o && !start_i;
   logic a_host_write_bank;
   assign a_host_write_bank = a_bank_i;
   logic a_host_write_row;
@@ -214,7 +214,7 @@ module hls_stages (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 4'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 4'd11) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 4'd10) else $error("a run of another length");
   end
 `endif
 endmodule
@@ -226,7 +226,7 @@ module proof_hls_stages (
   logic [7:0] cycle_q;
   logic       idle, done;
   initial cycle_q = '0;
-  always_ff @(posedge clk_i) if (cycle_q != 8'd20) cycle_q <= cycle_q + 1'b1;
+  always_ff @(posedge clk_i) if (cycle_q != 8'd19) cycle_q <= cycle_q + 1'b1;
 
   // Any contents of a, and any element.
   logic [3:0][7:0] a_q;
@@ -268,7 +268,7 @@ module proof_hls_stages (
   hls_stages u_dut (
     .clk_i, .rst_ni(cycle_q != '0), .start_i(cycle_q == 8'd5),
     .idle_o(idle), .done_o(done),
-    .a_en_i(a_writes || cycle_q > 8'd16), .a_write_i(a_writes), .a_bank_i(a_bank),
+    .a_en_i(a_writes || cycle_q > 8'd15), .a_write_i(a_writes), .a_bank_i(a_bank),
     .a_row_i(a_row), .a_data_i(a_q[a_place]), .a_data_o(a_data)
   );
 
@@ -351,7 +351,7 @@ module proof_hls_stages (
   end
 
   always_comb begin
-    length: assert (cycle_q == '0 || done == (cycle_q == 8'd16));
-    a_right: assert (cycle_q != 8'd20 || a_data == a_after[a_place_q]);
+    length: assert (cycle_q == '0 || done == (cycle_q == 8'd15));
+    a_right: assert (cycle_q != 8'd19 || a_data == a_after[a_place_q]);
   end
 endmodule

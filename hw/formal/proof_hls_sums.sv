@@ -7,7 +7,7 @@ module hls_sums (
   input  logic       start_i,  // Begins a run while idle_o is high.
   output logic       idle_o,  // No run is in progress.
   output logic       done_o,  // A run has ended in the cycle before.
-  input  logic       a_en_i,  // a: the host reads or writes a place while idle_o is high.
+  input  logic       a_en_i,  // a: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic       a_write_i,  // a: the host writes.
   input  logic [2:0] a_row_i,  // a: the row of the place.
   input  logic [7:0] a_data_i,  // a: the element to write.
@@ -41,14 +41,14 @@ module hls_sums (
   // Kernel i: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   logic [1:0] k0_wait_q;
-  assign k0_issue = active_q[0] && !k0_all_q && k0_wait_q == '0;
+  assign k0_issue = (active_q[0] || (idle_o && start_i)) && !k0_all_q && k0_wait_q == '0;
   logic [2:0] k0_l0_i_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       k0_all_q <= 1'b0;
       k0_wait_q <= '0;
       k0_l0_i_q <= 3'd1;
-    end else if (!active_q[0]) begin
+    end else if (ends[0]) begin
       k0_all_q <= 1'b0;
       k0_wait_q <= '0;
       k0_l0_i_q <= 3'd1;
@@ -108,11 +108,11 @@ module hls_sums (
 
   // The host's access to a.
   logic a_host_read_en;
-  assign a_host_read_en = a_en_i && !a_write_i && idle_o;
+  assign a_host_read_en = a_en_i && !a_write_i && idle_o && !start_i;
   logic [2:0] a_host_read_row;
   assign a_host_read_row = a_row_i;
   logic a_host_write_en;
-  assign a_host_write_en = a_en_i && a_write_i && idle_o;
+  assign a_host_write_en = a_en_i && a_write_i && idle_o && !start_i;
   logic [2:0] a_host_write_row;
   assign a_host_write_row = a_row_i;
   logic [7:0] a_host_write_data;
@@ -177,7 +177,7 @@ module hls_sums (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 5'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 5'd23) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 5'd22) else $error("a run of another length");
   end
 `endif
 endmodule
@@ -189,7 +189,7 @@ module proof_hls_sums (
   logic [7:0] cycle_q;
   logic       idle, done;
   initial cycle_q = '0;
-  always_ff @(posedge clk_i) if (cycle_q != 8'd36) cycle_q <= cycle_q + 1'b1;
+  always_ff @(posedge clk_i) if (cycle_q != 8'd35) cycle_q <= cycle_q + 1'b1;
 
   // Any contents of a, and any element.
   logic [7:0][7:0] a_q;
@@ -247,7 +247,7 @@ module proof_hls_sums (
   hls_sums u_dut (
     .clk_i, .rst_ni(cycle_q != '0), .start_i(cycle_q == 8'd9),
     .idle_o(idle), .done_o(done),
-    .a_en_i(a_writes || cycle_q > 8'd32), .a_write_i(a_writes),
+    .a_en_i(a_writes || cycle_q > 8'd31), .a_write_i(a_writes),
     .a_row_i(a_row), .a_data_i(a_q[a_place]), .a_data_o(a_data)
   );
 
@@ -321,7 +321,7 @@ module proof_hls_sums (
   end
 
   always_comb begin
-    length: assert (cycle_q == '0 || done == (cycle_q == 8'd32));
-    a_right: assert (cycle_q != 8'd36 || a_data == a_after[a_place_q]);
+    length: assert (cycle_q == '0 || done == (cycle_q == 8'd31));
+    a_right: assert (cycle_q != 8'd35 || a_data == a_after[a_place_q]);
   end
 endmodule

@@ -40,17 +40,7 @@ STAGES:
   for (unsigned i = 0; i < LOG_N; i++) {
   BUTTERFLIES:
     for (unsigned s = 0; s < N / 2; s += B) {
-#if INTERVAL == 1
-#pragma HLS pipeline II=1
-#elif INTERVAL == 2
-#pragma HLS pipeline II=2
-#elif INTERVAL == 3
-#pragma HLS pipeline II=3
-#elif INTERVAL == 4
-#pragma HLS pipeline II=4
-#else
-#error "INTERVAL must be 1, 2, 3 or 4"
-#endif
+#pragma HLS pipeline II=INTERVAL
 #pragma HLS dependence variable=a inter false
       word_t even[B], odd[B];
       for (unsigned b = 0; b < B; b++) {

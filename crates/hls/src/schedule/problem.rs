@@ -38,8 +38,7 @@ impl Problem {
         let Some(model) = Model::of(&work) else { return Self::default() };
         let needed = model.edges.iter().filter(|edge| edge.distance.is_none());
         let latencies = needed.map(|edge| (edge.from, edge.to, edge.cycles as u32)).collect();
-        let dependence =
-            |one: &Distance| (one.first, one.second, one.iterations, one.why.cycles());
+        let dependence = |one: &Distance| (one.first, one.second, one.iterations, one.why.cycles());
         let bank = |access: usize, iteration: usize| match visits.get(access, iteration) {
             None => -1,
             Some(visit) => visit.bank.map_or(-2, |bank| bank as i64),

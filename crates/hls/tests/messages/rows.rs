@@ -9,7 +9,10 @@ const ROWS: &[(&str, &str)] = &[
     ("trip counts over 2^22 in all", "more than 4194304 iterations in all"),
     ("two accesses in a bank: both places", "this access of `a` and the one at f.c:7:12 are in the same bank"),
     ("two accesses in a bank: the iteration", "in iteration 0 of `i`"),
-    ("two accesses in a bank: the least II that works", "use II=2, the least interval that works"),
+    (
+        "two accesses in a bank: the least II that works",
+        "the ports require at least 2, and the dependences at least 1; ask for `II=2`",
+    ),
     ("an index out of range", "an index of `a` is 8 in i = 7; its length is 8"),
     ("an index that may be out of range", "an index of `a` may be 255; its length is 8"),
     ("a value below zero", "a value that may be -255, below zero"),
@@ -18,7 +21,10 @@ const ROWS: &[(&str, &str)] = &[
         "a refuted `dependence`: two iterations and an element",
         "iteration 1 of `i` reads `a[1]`, which iteration 0 writes",
     ),
-    ("an II out of reach", "no interval up to 1 for `i`; the ports require at least 1"),
+    (
+        "an II out of reach",
+        "interval 1 is not possible for `i`: the ports require at least 1, and the dependences at least 12",
+    ),
     ("recursion", "`g` calls itself"),
     ("a pointer", "a pointer; use an array with its length"),
     ("a float", "type `float`"),
