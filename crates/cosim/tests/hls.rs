@@ -38,8 +38,7 @@ impl Compiled {
         let defines: Vec<_> =
             defines.map(|(name, value)| (name.clone(), value.as_integer().expect("a number").to_string())).collect();
         let function = said("function");
-        let mhz = one["hls"].get("mhz").map_or(120.0, |mhz| mhz.as_float().expect("MHz"));
-        let target = Target::ecp5(mhz);
+        let target = Target::ecp5(120.0);
         let design = source.compile(&defines, &function, &target).unwrap_or_else(|error| panic!("{error}"));
         Self { source, function, defines, design }
     }

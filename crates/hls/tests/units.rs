@@ -25,18 +25,12 @@ struct Configuration {
     hls: Option<Compiled>,
 }
 
-/// A function, its macros, and the clock for which it is scheduled.
+/// A function and its macros.
 #[derive(Deserialize)]
 struct Compiled {
     source: String,
     function: String,
     defines: BTreeMap<String, i64>,
-    #[serde(default = "usual_clock")]
-    mhz: f64,
-}
-
-fn usual_clock() -> f64 {
-    120.0
 }
 
 #[test]
@@ -44,14 +38,15 @@ fn modules_are_those_of_their_sources() {
     let hw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hw");
     let listed = std::fs::read_to_string(hw.join("units.toml")).expect("hw/units.toml");
     let listed: File = toml::from_str(&listed).unwrap_or_else(|error| panic!("hw/units.toml: {error}"));
+    let target = Target::ecp5(120.0);
     let mut count = 0;
     for one in listed.unit.iter().flat_map(|unit| &unit.configuration) {
-        let (Some(top), Some(Compiled { source, function, defines, mhz })) = (&one.top, &one.hls) else { continue };
+        let (Some(top), Some(Compiled { source, function, defines })) = (&one.top, &one.hls) else { continue };
         let from = Source::read(&hw.join("hls").join(source)).unwrap_or_else(|error| panic!("{error}"));
         let defines: Vec<(String, String)> =
             defines.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
         let design =
-            from.compile(&defines, function, &Target::ecp5(*mhz)).unwrap_or_else(|error| panic!("{top}: {error}"));
+            from.compile(&defines, function, &target).unwrap_or_else(|error| panic!("{top}: {error}"));
         let source = format!("hw/hls/{source}");
         let made = design.to_systemverilog(&Options { name: top, source: &source, memories: Memories::Inside });
         let path = hw.join(format!("rtl/hls/{top}.sv"));

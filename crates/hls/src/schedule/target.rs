@@ -19,6 +19,8 @@ pub struct Target {
     pub adder: f64,
     /// The delay of each bit of a carry chain.
     pub carry: f64,
+    /// The delay of the wires to the banks of a memory, for each doubling of their number over four.
+    pub spread: f64,
     /// Bits of each operand of a multiplier.
     pub multiplier_bits: u32,
     /// Cycles of a product that fits into one multiplier.
@@ -31,7 +33,8 @@ impl Target {
     /// A Lattice ECP5-85 of speed grade 6 at a clock of `mhz` MHz.
     ///
     /// The figures are those of the longest paths that nextpnr places: a function of four bits has 0.24 ns and a wire of 0.9 to
-    /// 1.5 ns, a carry chain 0.45 ns in and 0.44 ns out with such a wire, and 0.07 ns for two bits.
+    /// 1.5 ns, a carry chain 0.45 ns in and 0.44 ns out with such a wire, and 0.07 ns for two bits. The
+    /// selection among 16 banks has 3 ns of wires more than two functions in sequence.
     #[must_use]
     pub fn ecp5(mhz: f64) -> Self {
         Self {
@@ -42,6 +45,7 @@ impl Target {
             lut: 1.5,
             adder: 2.2,
             carry: 0.05,
+            spread: 1.4,
             multiplier_bits: 18,
             multiplier_cycles: 2,
             constant_digits: 8,
@@ -52,6 +56,14 @@ impl Target {
     pub(crate) fn choice(&self, values: usize) -> f64 {
         // A level of functions of four bits selects one of two, two levels with their wires among four.
         self.lut * f64::from(values.max(1).next_power_of_two().ilog2().div_ceil(2))
+    }
+
+    /// The delay of a selection among `banks` banks. The more banks there are, the longer are the wires to them.
+    pub(crate) fn selection(&self, banks: usize) -> f64 {
+        let doublings = f64::from((banks.next_power_of_two().ilog2()).saturating_sub(2));
+        let delay = self.choice(banks) + self.spread * doublings;
+        // A longer selection would need a register inside.
+        delay.min(self.period - self.setup - self.register_out)
     }
 
     /// The delay of a node's operation, and the cycles after which its registers have the result; 0 cycles if it has none.

@@ -123,7 +123,7 @@ impl<'a> Work<'a> {
         if is_registers(self.memory(access)) {
             (cycle, self.target.register_out)
         } else if self.has_port(access) && self.memory(access).mode != Some(Mode::Stream) {
-            (cycle + MEMORY_CYCLES, self.target.register_out + self.target.choice(self.banks(access)))
+            (cycle + MEMORY_CYCLES, self.target.register_out + self.target.selection(self.banks(access)))
         } else {
             (cycle + 1, self.target.register_out)
         }
