@@ -137,13 +137,24 @@ impl<'c> Bench<'c> {
         found
     }
 
-    /// A run on these contents, with streams that wait at random or never: the arrays after it, and the cycles from start to
-    /// done.
+    /// Sets the signals to which the module must not react during a run.
+    fn disturb(&mut self, source: &mut Source, disturbed: bool) {
+        self.model.eval();
+        let disturbs = disturbed && self.get("idle_o") == 0;
+        self.set("start_i", u64::from(disturbs && source.chance(1, 2)));
+        for memory in self.compiled.parameters().filter(|memory| is_inside(memory)) {
+            self.set(&format!("{}_en_i", memory.name), u64::from(disturbs && source.chance(1, 2)));
+            self.set(&format!("{}_write_i", memory.name), 1);
+        }
+    }
+
+    /// A run on these contents: the arrays after it, and the cycles from start to done. In a disturbed run, streams wait at
+    /// random, and starts and writes of the host come that the module must ignore.
     fn run(
         &mut self,
         given: &BTreeMap<String, Vec<u64>>,
         source: &mut Source,
-        streams_wait: bool,
+        disturbed: bool,
     ) -> (BTreeMap<String, Vec<u64>>, u64) {
         let compiled = self.compiled;
         for memory in compiled.parameters().filter(|memory| !is_stream(memory)) {
@@ -165,10 +176,10 @@ impl<'c> Bench<'c> {
             for memory in compiled.parameters().filter(|memory| is_stream(memory)) {
                 let name = &memory.name;
                 if compiled.design.is_stream_written(memory) {
-                    self.set(&format!("{name}_ready_i"), u64::from(!streams_wait || source.chance(3, 4)));
+                    self.set(&format!("{name}_ready_i"), u64::from(!disturbed || source.chance(3, 4)));
                 } else {
                     let (at, held) = offered.entry(name.clone()).or_default();
-                    *held = *at < memory.len() && (*held || !streams_wait || source.chance(3, 4));
+                    *held = *at < memory.len() && (*held || !disturbed || source.chance(3, 4));
                     let (at, held) = (*at, *held);
                     self.set(&format!("{name}_valid_i"), u64::from(held));
                     self.set(&format!("{name}_data_i"), if held { given[name][at] } else { 0 });
@@ -194,8 +205,8 @@ impl<'c> Bench<'c> {
             }
             assert!(cycles < 1 << 20, "no end");
             self.model.clock();
-            self.set("start_i", 0);
             cycles += 1;
+            self.disturb(source, disturbed);
         }
         let mut left = BTreeMap::new();
         for memory in compiled.parameters().filter(|memory| !memory.lengths.is_empty()) {

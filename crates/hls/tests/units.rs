@@ -45,8 +45,7 @@ fn modules_are_those_of_their_sources() {
         let from = Source::read(&hw.join("hls").join(source)).unwrap_or_else(|error| panic!("{error}"));
         let defines: Vec<(String, String)> =
             defines.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
-        let design =
-            from.compile(&defines, function, &target).unwrap_or_else(|error| panic!("{top}: {error}"));
+        let design = from.compile(&defines, function, &target).unwrap_or_else(|error| panic!("{top}: {error}"));
         let source = format!("hw/hls/{source}");
         let made = design.to_systemverilog(&Options { name: top, source: &source, memories: Memories::Inside });
         let path = hw.join(format!("rtl/hls/{top}.sv"));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::MAX_INTERVAL;
+use super::limits::MAX_INTERVAL;
 use super::model::Edge;
 use super::search::Scheduler;
 use super::work::Work;

@@ -1,8 +1,8 @@
 //! Placement in the order of the operands: accesses move to later cycles until no bank exceeds its ports.
 
+use super::limits::{MAX_DEPTH, MOVES};
 use super::ports::Asked;
 use super::work::Work;
-use super::{MAX_DEPTH, MOVES};
 
 impl Work<'_> {
     /// The cycles of all accesses at an interval, each as early as its operands, dependences and ports allow.

@@ -4,7 +4,7 @@
 //! is therefore the greatest of its latency from the beginning of the iteration and, for each read, the sum of the read's cycle
 //! and the latency from that read. The scheduler needs no other fact of the graph.
 
-use super::MAX_INTERVAL;
+use super::limits::MAX_INTERVAL;
 use super::work::{Work, later};
 use crate::ir::{Node, Op};
 

@@ -6,8 +6,8 @@
 //! two accesses may share a cycle modulo the interval if the iterations that meet in it use different banks.
 
 use super::conflicts::Conflicts;
+use super::limits::{MAX_DEPTH, MOVES};
 use super::model::Model;
-use super::{MAX_DEPTH, MOVES};
 
 /// Placements of each access, on average, before the interval is given up.
 const ATTEMPTS: usize = 12;

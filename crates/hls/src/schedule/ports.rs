@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::limits::{MAX_GAP, MOVES};
+use super::types::Schedule;
 use super::work::Work;
-use super::{MAX_GAP, MOVES, Schedule};
 use crate::pragma::Ports;
 
 /// A cycle, a memory, a bank, and whether it is the write port of a bank with separate ports for reads and writes.

@@ -1,8 +1,9 @@
 //! The scheduling problem of a kernel in numbers, for an exact solver that tests the scheduler.
 
 use super::model::Model;
+use super::target::Target;
+use super::types::Address;
 use super::work::Work;
-use super::{Address, Target};
 use crate::analysis::{Distance, Visits, is_registers};
 use crate::ir::{Kernel, Memory, Role, Widths};
 use crate::pragma::Ports;

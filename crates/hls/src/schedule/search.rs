@@ -2,9 +2,11 @@
 
 use super::conflicts::{Conflicts, Span};
 use super::exact::{Outcome, search};
+use super::limits::{MAX_DEPTH, MAX_INTERVAL, MOVES};
 use super::model::{Edge, Model};
+use super::modulo;
+use super::types::Schedule;
 use super::work::Work;
-use super::{MAX_DEPTH, MAX_INTERVAL, MOVES, Schedule, modulo};
 use crate::diagnostic::Result;
 
 /// The search for a shorter interval than that of a schedule.

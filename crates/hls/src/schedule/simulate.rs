@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::{Address, Schedule};
+use super::types::{Address, Schedule};
 use crate::analysis::{Layout, is_registers};
 use crate::ir::{Kernel, Memory, Node, Op, Role, State};
 use crate::pragma::Ports;

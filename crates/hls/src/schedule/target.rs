@@ -32,9 +32,9 @@ pub struct Target {
 impl Target {
     /// A Lattice ECP5-85 of speed grade 6 at a clock of `mhz` MHz.
     ///
-    /// The figures are those of the longest paths that nextpnr places: a function of four bits has 0.24 ns and a wire of 0.9 to
-    /// 1.5 ns, a carry chain 0.45 ns in and 0.44 ns out with such a wire, and 0.07 ns for two bits. The
-    /// selection among 16 banks has 3 ns of wires more than two functions in sequence.
+    /// The figures are those of the longest paths that nextpnr places. A function of four bits takes 0.24 ns, and its wire 0.9 to
+    /// 1.5 ns. A carry chain takes 0.45 ns in, 0.44 ns out, 0.07 ns for two bits, and such a wire. The wires of a selection among
+    /// 16 banks take 3 ns more than those of two functions in sequence.
     #[must_use]
     pub fn ecp5(mhz: f64) -> Self {
         Self {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Address, MEMORY_CYCLES, Target};
+use super::limits::MEMORY_CYCLES;
+use super::target::Target;
+use super::types::Address;
 use crate::analysis::{Distance, Layout, Visits, is_registers};
 use crate::ir::{Kernel, Memory, Node, Op, Role, Widths};
 use crate::pragma::{Mode, Ports};

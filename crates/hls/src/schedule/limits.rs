@@ -1,0 +1,16 @@
+//! Bounds of schedules and of the search for them.
+
+/// Cycles of one iteration.
+pub(super) const MAX_DEPTH: u32 = 4096;
+/// Cycles from iteration to iteration.
+pub(super) const MAX_INTERVAL: u32 = 4096;
+/// Idle cycles between two runs of the innermost loop.
+pub(super) const MAX_GAP: u32 = 4096;
+/// Cycles from the request of a memory to its data: the registers at the ports, and the memory.
+pub(crate) const MEMORY_CYCLES: u32 = 2;
+/// The least number of later cycles that are tried for an access.
+pub(super) const MOVES: u32 = 64;
+/// Steps of the searches for the schedules of all kernels.
+pub(super) const EFFORT: u64 = 1 << 25;
+/// Steps of the searches for the schedule of one kernel.
+pub(super) const KERNEL_EFFORT: u64 = 1 << 22;
