@@ -69,9 +69,7 @@ fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<De
 
 fn scheduled(kernel: &Kernel, program: &Program, layouts: &[Layout], target: &Target) -> Result<Scheduled> {
     let (kernel, addresses) = lower::constants::expand(kernel, layouts, target.constant_digits)?;
-    let roots = kernel.accesses.iter().flat_map(|access| access.written.into_iter().chain(access.condition));
-    let places = addresses.iter().flat_map(|address| [address.bank, address.row]);
-    let widths = Widths::of(&kernel.graph, roots.chain(places).collect::<Vec<Node>>());
+    let widths = widths(&kernel, &addresses, program);
     let visits = Visits::of(&kernel, &program.memories);
     let distances = analysis::distances(&kernel, &program.memories, &visits);
     analysis::check_independence(&kernel, &program.memories, &visits, &distances)?;
@@ -86,11 +84,24 @@ fn scheduled(kernel: &Kernel, program: &Program, layouts: &[Layout], target: &Ta
     Ok(Scheduled { used, sharing, kernel, addresses, distances, trusted, schedule, registers, widths })
 }
 
-/// Whether each access is in the hardware: a write, a read whose value is used, or a read that takes an element of a stream.
+/// The widths of the values that the accesses of the hardware need.
+fn widths(kernel: &Kernel, addresses: &[Address], program: &Program) -> Widths {
+    let needed = |number: usize| -> Vec<Node> {
+        let (access, Address { bank, row }) = (&kernel.accesses[number], addresses[number]);
+        access.written.into_iter().chain(access.condition).chain([bank, row]).collect()
+    };
+    let always = kernel.accesses.iter().enumerate().filter(|(_, access)| has_effect(access, program));
+    Widths::of(&kernel.graph, always.flat_map(|(number, _)| needed(number)), needed)
+}
+
+/// Whether an access has an effect besides its value: a write, or a read that takes an element of a stream.
+fn has_effect(access: &Access, program: &Program) -> bool {
+    access.written.is_some() || program.memories[access.memory].mode == Some(Mode::Stream)
+}
+
+/// Whether each access is in the hardware: one with an effect, or a read whose value is used.
 fn used(kernel: &Kernel, program: &Program, widths: &Widths) -> Vec<bool> {
-    let is_stream = |access: &Access| program.memories[access.memory].mode == Some(Mode::Stream);
-    let mut used: Vec<bool> =
-        kernel.accesses.iter().map(|access| access.written.is_some() || is_stream(access)).collect();
+    let mut used: Vec<bool> = kernel.accesses.iter().map(|access| has_effect(access, program)).collect();
     for (node, data) in kernel.graph.nodes() {
         if let Op::Read(access) = data.op {
             used[access] |= widths.get(&kernel.graph, node).0 > 0;

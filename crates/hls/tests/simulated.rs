@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::ir::{Memory, Role, State};
 use ciphermill_hls::report::Report;
 use ciphermill_hls::schedule::Target;
 use ciphermill_hls::{Argument, Design, Memories, OnBench, Options, Run, Source, bench};
@@ -42,6 +42,58 @@ void pairs(uint8_t a[16], uint16_t b[16]) {
     uint8_t used = a[2 * i + 1];
     b[2 * i] = (uint32_t)used * used * used % 3329;
     b[2 * i + 1] = used;
+  }
+}
+";
+
+/// Streams next to memories, which go on while a stream stalls, and several streams of a kind, of which one may stall alone.
+const STALLS: &str = "#include <stdint.h>
+void from_memory(uint8_t a[32], uint8_t b[32]) {
+#pragma HLS interface axis port=b
+  for (unsigned i = 0; i < 32; i++) {
+#pragma HLS pipeline II=1
+    b[i] = a[i];
+  }
+}
+void to_memory(uint8_t a[16], uint8_t b[16], uint8_t c[16]) {
+#pragma HLS interface axis port=a
+#pragma HLS array_partition variable=b cyclic factor=2 dim=1
+#pragma HLS bind_storage variable=c type=ram_t2p
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    c[i] = a[i] ^ b[15 - i] ^ c[i];
+  }
+}
+void pairs_of_streams(uint8_t a[16], uint8_t b[16], uint8_t c[16], uint8_t d[16]) {
+#pragma HLS interface axis port=a
+#pragma HLS interface axis port=b
+#pragma HLS interface axis port=c
+#pragma HLS interface axis port=d
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    uint8_t x = a[i], y = b[i];
+    c[i] = x ^ y;
+    d[i] = x & y;
+  }
+}
+";
+
+/// Reads whose values are not used, through a table, and through a product that could share a multiplier.
+const UNUSED: &str = "#include <stdint.h>
+static const uint8_t w[8] = {3, 1, 4, 1, 5, 2, 6, 0};
+void through_a_table(uint8_t a[8], uint8_t b[8]) {
+  for (unsigned i = 0; i < 8; i++) {
+#pragma HLS pipeline
+    uint8_t unused = a[w[i]];
+    b[i] = i;
+  }
+}
+void through_a_product(uint16_t a[16], uint16_t b[16], uint16_t t[4096]) {
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=2
+    uint16_t x = a[i], y = b[i];
+    uint16_t unused = t[(uint32_t)(x ^ y) * (x | 1) & 4095];
+    b[i] = (uint32_t)x * y & 65535;
   }
 }
 ";
@@ -157,6 +209,16 @@ fn streaming() -> Module {
     Module { name: "pairs", design, run }
 }
 
+/// A function of a text on given contents.
+fn module(text: &str, name: &'static str) -> Module {
+    let (source, design) = design(text, name);
+    let parameters = design.program.memories.iter().filter(|memory| memory.role == Role::Parameter);
+    let element = |memory: &Memory, i: usize| ((37 * i + 5) as i128 * 11) % (memory.range.1 + 1);
+    let given = parameters.map(|memory| (0..memory.len()).map(|i| element(memory, i)).collect()).collect();
+    let run = run_of(&source, &design, name, given);
+    Module { name, design, run }
+}
+
 /// The modules and their bench.
 fn sources(modules: &[Module]) -> String {
     // Two runs, the second of which begins in the state that the first one leaves.
@@ -194,13 +256,16 @@ fn simulated(root: &Path, text: &str) -> (bool, String) {
 #[test]
 fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
     let Some(root) = verilator() else { return not_run(Need::Rtl, "streams and assertions of trusted dependences") };
-    let modules = [
+    let stalls = ["from_memory", "to_memory", "pairs_of_streams"].map(|name| module(STALLS, name));
+    let unused = ["through_a_table", "through_a_product"].map(|name| module(UNUSED, name));
+    let others = [
         streaming(),
         trusting("memory_kept", "gather", 1),
         trusting("memory_broken", "gather", 0),
         trusting("registers_kept", "gather_registers", 1),
         trusting("registers_broken", "gather_registers", 0),
     ];
+    let modules: Vec<Module> = stalls.into_iter().chain(unused).chain(others).collect();
     let (success, text) = simulated(&root, &sources(&modules));
     assert!(success && text.contains("all right"), "{text}");
     let raised = |one: &Module| {

@@ -1970,7 +1970,7 @@ module hls_schoolbook (
   assign k1_run = k1_given && k1_taken;
 
   // The stream a.
-  assign a_ready_o = (k0_x0_en) && k0_taken;
+  assign a_ready_o = (k0_x0_en) && k0_run;
 
   // The registers of b.
   always_ff @(posedge clk_i) begin

@@ -13,8 +13,8 @@ use crate::schedule::MEMORY_CYCLES;
 
 /// The emission of one kernel.
 pub(super) struct Emission<'d> {
-    design: &'d Design,
-    options: &'d Options<'d>,
+    pub(super) design: &'d Design,
+    pub(super) options: &'d Options<'d>,
     pub(super) number: usize,
     pub(super) scheduled: &'d Scheduled,
     names: Names,
@@ -36,7 +36,7 @@ impl<'d> Emission<'d> {
         &self.design.program.memories[self.scheduled.kernel.accesses[access].memory]
     }
 
-    fn is_stream(&self, access: usize) -> bool {
+    pub(super) fn is_stream(&self, access: usize) -> bool {
         self.memory(access).mode == Some(Mode::Stream)
     }
 
@@ -51,7 +51,7 @@ impl<'d> Emission<'d> {
     }
 
     /// The accesses that the hardware has.
-    fn accesses(&self) -> impl Iterator<Item = (usize, &'d crate::ir::Access)> {
+    pub(super) fn accesses(&self) -> impl Iterator<Item = (usize, &'d crate::ir::Access)> {
         let scheduled = self.scheduled;
         scheduled.kernel.accesses.iter().enumerate().filter(|(number, _)| scheduled.is_used(*number))
     }
@@ -103,9 +103,7 @@ impl<'d> Emission<'d> {
         let depth = self.scheduled.schedule.depth;
         let _ =
             writeln!(out, "  // Kernel {}: while k{k}_valid[i] is high, an iteration is in its cycle i.", kernel.name);
-        if self.scheduled.waits(self.design) {
-            let _ = writeln!(out, "  logic k{k}_taken, k{k}_given, k{k}_run;");
-        }
+        self.declare_waiting(out);
         self.counters(out);
         let _ = writeln!(out, "  logic [{}:0] k{k}_valid;", depth - 1);
         let _ = writeln!(out, "  assign k{k}_valid[0] = k{k}_issue;");
@@ -137,6 +135,7 @@ impl<'d> Emission<'d> {
                 let _ = writeln!(out, "  logic{} k{k}_x{number}_q;", vector(memory.bits()));
             }
         }
+        self.held(out);
         self.declare_multipliers(out);
         for (node, data) in self.graph().nodes().filter(|(node, _)| self.lifetimes.last(*node).is_some()) {
             self.node(out, node, data.op);
@@ -146,32 +145,6 @@ impl<'d> Emission<'d> {
         self.connect(out);
         self.waiting(out);
         self.trusted(out);
-    }
-
-    /// The signals that stall the kernel for a stream.
-    fn waiting(&self, out: &mut String) {
-        if !self.scheduled.waits(self.design) {
-            return;
-        }
-        let k = self.number;
-        let mut taken = Vec::new();
-        let mut given = Vec::new();
-        for (number, access) in self.accesses().filter(|(number, _)| self.is_stream(*number)) {
-            let name = &self.memory(number).name;
-            if access.written.is_some() {
-                taken.push(format!("(!k{k}_x{number}_en || {name}_ready_i)"));
-            } else {
-                given.push(format!("(!k{k}_x{number}_en || {name}_valid_i)"));
-            }
-        }
-        let all = |of: Vec<String>| if of.is_empty() { "1'b1".to_owned() } else { of.join(" && ") };
-        let _ = writeln!(
-            out,
-            "  // The kernel runs if each stream offers the requested element and takes the written one."
-        );
-        let _ = writeln!(out, "  assign k{k}_given = {};", all(given));
-        let _ = writeln!(out, "  assign k{k}_taken = {};", all(taken));
-        let _ = writeln!(out, "  assign k{k}_run = k{k}_given && k{k}_taken;\n");
     }
 
     /// The loops' variables.
@@ -343,11 +316,10 @@ impl<'d> Emission<'d> {
         if matches!(memory.role, Role::Table(_)) || self.is_stream(access) {
             return format!("k{}_x{access}_q", self.number);
         }
-        let suffix = if self.design.is_inside(memory, self.options) { "" } else { "_i" };
         let (from, at) = if is_registers(memory) {
             (format!("{}_q", memory.name), cycle)
         } else {
-            (format!("{}_read_data{suffix}", memory.name), cycle + MEMORY_CYCLES)
+            (self.data_of(memory), cycle + MEMORY_CYCLES)
         };
         let port = match memory.ports {
             Ports::TwoOfAny if !is_registers(memory) => format!("[{}]", self.scheduled.schedule.ports[access]),

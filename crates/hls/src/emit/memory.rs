@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Memories, Options, Port, address_bits, elements, vector};
 use crate::analysis::{Layout, is_registers};
-use crate::compile::Design;
+use crate::compile::{Design, Scheduled};
 use crate::ir::{Memory, Role};
 use crate::pragma::{Mode, Ports};
 
@@ -70,7 +70,12 @@ impl Design {
                 Ports::ReadAndWrite => vec![
                     port(false, &banks, "read_en_o", "a row of a bank is read."),
                     port(false, &with(&banks, &row), "read_addr_o", "the row."),
-                    port(true, &with(&banks, &element), "read_data_i", "its element, in the next cycle."),
+                    port(
+                        true,
+                        &with(&banks, &element),
+                        "read_data_i",
+                        "its element, from the next cycle to the next read.",
+                    ),
                     port(false, &banks, "write_en_o", "a row of a bank is written."),
                     port(false, &with(&banks, &row), "write_addr_o", "the row."),
                     port(false, &with(&banks, &element), "write_data_o", "its element."),
@@ -84,7 +89,7 @@ impl Design {
                         true,
                         &with(&banks, &with(&elements(2), &element)),
                         "read_data_i",
-                        "the element, in the next cycle.",
+                        "the element, from the next cycle to the next read.",
                     ),
                 ],
             },
@@ -212,16 +217,21 @@ impl Design {
             signals.iter().map(|signal| format!("{}_{suffix}", signal.name)).collect::<Vec<_>>().join(" || ")
         };
         let _ = writeln!(out, "  // The stream {name}.");
-        let kernel = signals.first().and_then(|signal| signal.name.split('_').next()).unwrap_or("k0");
+        let is_own = |one: &Scheduled| {
+            one.kernel.accesses.iter().any(|access| std::ptr::eq(&self.program.memories[access.memory], memory))
+        };
+        let kernel = self.kernels.iter().position(is_own).unwrap_or(0);
         if self.is_stream_written(memory) {
-            let _ = writeln!(out, "  assign {name}_valid_o = ({}) && {kernel}_given;", any("en"));
+            let sent = self.kernels[kernel].has_sent(self);
+            let unsent = if sent { format!(" && !k{kernel}_{name}_sent_q") } else { String::new() };
+            let _ = writeln!(out, "  assign {name}_valid_o = ({}) && k{kernel}_given{unsent};", any("en"));
             let data: Vec<String> = signals
                 .iter()
                 .map(|signal| format!("({{{}{{{}_en}}}} & {}_data)", memory.bits(), signal.name, signal.name))
                 .collect();
             let _ = writeln!(out, "  assign {name}_data_o = {};\n", data.join(" | "));
         } else {
-            let _ = writeln!(out, "  assign {name}_ready_o = ({}) && {kernel}_taken;\n", any("en"));
+            let _ = writeln!(out, "  assign {name}_ready_o = ({}) && k{kernel}_run;\n", any("en"));
         }
     }
 

@@ -9,6 +9,7 @@ mod kernel;
 mod memory;
 mod names;
 mod sharing;
+mod stall;
 mod trusted;
 
 use std::fmt::Write as _;
@@ -71,7 +72,8 @@ fn wrapped(module: &str) -> String {
             let Some(at) = rest[..most].rfind(' ').filter(|at| rest[..*at].len() > indent) else { break };
             let _ = writeln!(out, "{begin}{}", &rest[..at]);
             rest = rest[at..].trim_start();
-            let comment = if line.trim_start().starts_with("//") { "// " } else { "    " };
+            // A comment goes on as a comment, also one at the end of a line.
+            let comment = if line[..line.len() - rest.len()].contains("//") { "// " } else { "    " };
             begin = format!("{}{comment}", " ".repeat(indent));
         }
         let _ = writeln!(out, "{begin}{rest}");

@@ -13,9 +13,10 @@ fn whole(graph: &Graph, node: Node) -> (u32, bool) {
 }
 
 impl Widths {
-    /// The widths if all bits of `roots` are needed.
+    /// The widths if all bits of `roots` are needed. If the value of a read is needed, so are all bits of the nodes that
+    /// `of_read` gives for its access.
     #[must_use]
-    pub fn of(graph: &Graph, roots: impl IntoIterator<Item = Node>) -> Self {
+    pub fn of(graph: &Graph, roots: impl IntoIterator<Item = Node>, of_read: impl Fn(usize) -> Vec<Node>) -> Self {
         let mut needed = vec![0u32; graph.len()];
         for root in roots {
             needed[root.index()] = whole(graph, root).0;
@@ -34,7 +35,8 @@ impl Widths {
                 *known = (*known).max(width.min(all));
             };
             match op {
-                Op::Const(_) | Op::Loop(_) | Op::Read(_) => {}
+                Op::Const(_) | Op::Loop(_) => {}
+                Op::Read(access) => of_read(access).into_iter().for_each(|operand| need(operand, u32::MAX)),
                 // The low bits of a result do not depend on higher bits of the operands.
                 Op::Add(a, b) | Op::Sub(a, b) | Op::Mul(a, b) | Op::Or(a, b) | Op::Xor(a, b) => {
                     need(a, width);

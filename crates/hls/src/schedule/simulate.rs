@@ -6,10 +6,11 @@
 
 use std::collections::HashMap;
 
+use super::limits::MEMORY_CYCLES;
 use super::types::{Address, Schedule};
 use crate::analysis::{Layout, is_registers};
 use crate::ir::{Kernel, Memory, Node, Op, Role, State};
-use crate::pragma::Ports;
+use crate::pragma::{Mode, Ports};
 
 /// A rule that a schedule breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -156,6 +157,17 @@ impl Simulation<'_> {
         &self.memories[self.kernel.accesses[access].memory]
     }
 
+    /// The cycles from the request of a read to its data.
+    fn arrival(&self, access: usize) -> u32 {
+        let memory = self.memory(access);
+        match memory.role {
+            _ if is_registers(memory) => 0,
+            Role::Table(_) => 1,
+            _ if memory.mode == Some(Mode::Stream) => 1,
+            _ => MEMORY_CYCLES,
+        }
+    }
+
     /// Checks that all values are present before they are used.
     fn check_times(&self) -> Result<(), SimulationError> {
         let cycle = |node: Node| self.schedule.nodes[node.index()].0;
@@ -165,7 +177,7 @@ impl Simulation<'_> {
         };
         for (node, data) in self.kernel.graph.nodes() {
             let ready = match data.op {
-                Op::Read(access) => self.schedule.accesses[access] + u32::from(!is_registers(self.memory(access))),
+                Op::Read(access) => self.schedule.accesses[access] + self.arrival(access),
                 op => {
                     let operands = op.operands().into_iter().map(cycle).max().unwrap_or(0);
                     operands + self.registers[node.index()]
