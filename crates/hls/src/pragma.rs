@@ -92,7 +92,7 @@ struct Settings<'a> {
 }
 
 impl<'a> Settings<'a> {
-    fn read(name: &'a str, rest: &'a str, place: Place, lookup: Lookup<'a>) -> Self {
+    fn read(name: &'a str, rest: &'a str, place: Place, lookup: Lookup<'a>) -> Result<Self> {
         let mut settings = Self { name, place, lookup, words: Vec::new(), values: BTreeMap::new() };
         // Spaces may surround an equals sign.
         let mut tokens = rest.split_whitespace().flat_map(|word| word.split_inclusive('=')).peekable();
@@ -101,14 +101,22 @@ impl<'a> Settings<'a> {
             match token.strip_suffix('=') {
                 Some("") if !tokens_of.is_empty() => {
                     let key: &str = tokens_of.pop().unwrap_or_default();
-                    settings.values.insert(key.to_ascii_lowercase(), tokens.next().unwrap_or_default());
+                    settings.put(key, tokens.next().unwrap_or_default())?;
                 }
-                Some(key) => drop(settings.values.insert(key.to_ascii_lowercase(), tokens.next().unwrap_or_default())),
+                Some(key) => settings.put(key, tokens.next().unwrap_or_default())?,
                 None => tokens_of.push(token),
             }
         }
         settings.words = tokens_of;
-        settings
+        Ok(settings)
+    }
+
+    /// Notes the value of a key.
+    fn put(&mut self, key: &str, value: &'a str) -> Result<()> {
+        match self.values.insert(key.to_ascii_lowercase(), value) {
+            None => Ok(()),
+            Some(first) => Err(self.problem(format!("{key}={first} and {key}={value}"), format!("use one {key}"))),
+        }
     }
 
     fn problem(&self, what: impl Into<String>, way_out: impl Into<String>) -> Problem {
@@ -145,6 +153,9 @@ impl<'a> Settings<'a> {
         let given = self.take(key);
         let among = |text: &str| choices.iter().find(|choice| choice.eq_ignore_ascii_case(text)).copied();
         let word = self.words.iter().position(|word| among(word).is_some()).map(|at| self.words.remove(at));
+        if let Some((value, word)) = given.zip(word) {
+            return Err(self.problem(format!("{key}={value} and `{word}`"), "use one of them"));
+        }
         match given.or(word) {
             Some(text) => among(text)
                 .ok_or_else(|| self.problem(format!("{key}={text}"), format!("use one of {}", choices.join(", ")))),
@@ -184,7 +195,7 @@ impl Pragma {
                 "use `#pragma HLS …`, or remove it",
             ));
         }
-        let mut given = Settings::read(name, rest, place, lookup);
+        let mut given = Settings::read(name, rest, place, lookup)?;
         let pragma = match name.to_ascii_lowercase().as_str() {
             "array_partition" => {
                 let variable = given.variable()?;

@@ -262,6 +262,24 @@ pub(super) const NAMES: &[Case] = &[
         "f.c:6:1: pragma pipeline: `rewind` is not known; remove it",
     ),
     (
+        "a pragma with a setting in two forms",
+        r"void f(uint8_t a[4]) {
+#pragma HLS array_partition variable=a block type=cyclic factor=2
+  a[0] = 1;
+}",
+        "f.c:5:1: pragma array_partition: type=cyclic and `block`; use one of them",
+    ),
+    (
+        "a pragma with a repeated setting",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) {
+#pragma HLS pipeline II=1 ii = 2
+    a[i] = 1;
+  }
+}",
+        "f.c:6:1: pragma pipeline: ii=1 and ii=2; use one ii",
+    ),
+    (
         "a pragma of an unknown variable",
         r"void f(uint8_t a[4]) {
 #pragma HLS array_partition variable=b complete
