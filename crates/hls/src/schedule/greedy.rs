@@ -1,28 +1,34 @@
 //! Placement in the order of the operands: accesses move to later cycles until no bank exceeds its ports.
 
-use super::limits::{MAX_DEPTH, MOVES};
+use super::effort::Effort;
+use super::limits::{MAX_DEPTH, MAX_INTERVAL, MOVES};
 use super::ports::Asked;
 use super::work::Work;
 
 impl Work<'_> {
     /// The cycles of all accesses at an interval, each as early as its operands, dependences and ports allow.
-    pub(super) fn greedy(&self, interval: u32) -> Option<Vec<u32>> {
+    pub(super) fn greedy(&self, interval: u32, effort: &mut Effort) -> Option<Vec<u32>> {
         let count = self.kernel.accesses.len();
         let mut cycles: Vec<Option<u32>> = vec![None; count];
         let mut least = vec![0u32; count];
         let mut limit = None;
         for _ in 0..MAX_DEPTH {
+            if !effort.remains() {
+                return None;
+            }
+            effort.spend(self.kernel.graph.len() + count);
             let (_, earliest) = self.nodes(&cycles);
             let mut next: Vec<u32> = (0..count).map(|access| least[access].max(earliest[access])).collect();
-            self.after_others(&mut next, interval);
+            self.after_others(&mut next, interval, effort);
             let depth = next.iter().max().copied().unwrap_or(0);
             let most = *limit.get_or_insert(4 * (depth + interval.min(depth)) + MOVES);
-            if depth > most.min(MAX_DEPTH) {
+            // Iterations that do not overlap may be as long as any.
+            if depth > MAX_DEPTH || depth > most && interval < MAX_INTERVAL {
                 return None;
             }
             // Ports are checked when dependences hold, because that check takes longer.
             if same(&next, &cycles) {
-                self.spread(&mut next, interval)?;
+                self.spread(&mut next, interval, effort)?;
                 if same(&next, &cycles) {
                     return Some(next);
                 }
@@ -34,8 +40,9 @@ impl Work<'_> {
     }
 
     /// Moves each access after the accesses on which it depends, within a run of the innermost loop.
-    fn after_others(&self, cycles: &mut [u32], interval: u32) {
+    fn after_others(&self, cycles: &mut [u32], interval: u32, effort: &mut Effort) {
         for _ in 0..cycles.len() {
+            effort.spend(self.distances.len());
             let mut changed = false;
             for one in self.distances.iter().filter(|one| one.ends == 0) {
                 let needed =
@@ -54,7 +61,7 @@ impl Work<'_> {
     }
 
     /// Moves accesses to later cycles so that no bank exceeds its ports.
-    fn spread(&self, cycles: &mut [u32], interval: u32) -> Option<()> {
+    fn spread(&self, cycles: &mut [u32], interval: u32, effort: &mut Effort) -> Option<()> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for access in (0..cycles.len()).filter(|&access| self.has_port(access)) {
             let one = &self.kernel.accesses[access];
@@ -77,7 +84,7 @@ impl Work<'_> {
         for group in groups {
             let start = |iteration: usize| u64::from(interval) * iteration as u64;
             let mut moves = 0;
-            while !self.ask(&mut asked, &group, cycles, start) {
+            while !self.ask(&mut asked, &group, cycles, start, effort) {
                 moves += 1;
                 if moves > interval.max(MOVES) {
                     return None;

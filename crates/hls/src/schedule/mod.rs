@@ -9,6 +9,7 @@
 
 mod bounds;
 mod conflicts;
+mod effort;
 mod exact;
 mod greedy;
 mod limits;
@@ -29,11 +30,12 @@ pub use types::{Address, Schedule};
 use crate::analysis::{Distance, Visits};
 use crate::diagnostic::Result;
 use crate::ir::{Kernel, Memory, Widths};
-use limits::{EFFORT, KERNEL_EFFORT};
+use effort::Effort;
+use limits::{EFFORT, KERNEL_EFFORT, PLACEMENT, ROUNDS};
 use search::Scheduler;
 use work::Work;
 
-/// Makes a schedule of one of `kernels` kernels, which share the effort of the searches.
+/// Makes a schedule of one of `kernels` kernels, which share the effort.
 #[expect(clippy::too_many_arguments, reason = "what analysis found")]
 pub(crate) fn schedule(
     kernel: &Kernel,
@@ -46,6 +48,8 @@ pub(crate) fn schedule(
     kernels: usize,
 ) -> Result<Schedule> {
     let work = Work::new(kernel, addresses, memories, visits, distances, widths, target);
-    let effort = (EFFORT / kernels.max(1) as u64).min(KERNEL_EFFORT);
-    Scheduler::new(work, effort).schedule()
+    let kernels = kernels.max(1) as u64;
+    let effort = (EFFORT / kernels).min(KERNEL_EFFORT);
+    let placement = Effort::new(PLACEMENT / kernels + ROUNDS * work.size());
+    Scheduler::new(work, effort, placement, kernels).schedule()
 }

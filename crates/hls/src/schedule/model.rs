@@ -8,7 +8,7 @@ use super::limits::MAX_INTERVAL;
 use super::work::{Work, later};
 use crate::ir::{Node, Op};
 
-/// Reads times nodes, and accesses times edges, of the largest kernel that has a model.
+/// Reads times nodes, and accesses times edges, of the kernels that have a model, in all.
 const MAX_STEPS: usize = 1 << 26;
 
 /// Cycles that must lie between two accesses.
@@ -46,25 +46,26 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// The model of a kernel; `None` if the kernel is too large.
-    pub(super) fn of(work: &Work<'_>) -> Option<Self> {
+    /// The model of one of `kernels` kernels; `None` if the kernel is too large.
+    pub(super) fn of(work: &Work<'_>, kernels: u64) -> Option<Self> {
+        let most = MAX_STEPS / kernels.max(1) as usize;
         let accesses = &work.kernel.accesses;
         let reads: Vec<usize> = (0..accesses.len()).filter(|&access| accesses[access].written.is_none()).collect();
-        if reads.len().saturating_mul(work.kernel.graph.len()) > MAX_STEPS {
+        if reads.len().saturating_mul(work.kernel.graph.len()) > most {
             return None;
         }
         let times = Times(work);
         let earliest = times.from(None).into_iter().map(|cycle| cycle.unwrap_or(0)).collect();
         let mut edges: Vec<Edge> = reads.iter().flat_map(|&read| times.latencies(read)).collect();
         edges.extend(within_runs(work));
+        if edges.len().saturating_mul(accesses.len()) > most {
+            return None;
+        }
         let by = |end: fn(&Edge) -> usize| {
             let mut lists = vec![Vec::new(); accesses.len()];
             edges.iter().enumerate().for_each(|(number, edge)| lists[end(edge)].push(number));
             lists
         };
-        if edges.len().saturating_mul(accesses.len()) > MAX_STEPS {
-            return None;
-        }
         let (out, into) = (by(|edge| edge.from), by(|edge| edge.to));
         Some(Self { earliest, edges, out, into })
     }

@@ -14,6 +14,9 @@ const ATTEMPTS: usize = 12;
 
 /// The cycles of all accesses at an interval; `None` if none are found.
 pub(super) fn place(model: &Model, conflicts: &mut Conflicts, interval: u32) -> Option<Vec<u32>> {
+    if !conflicts.has_effort() {
+        return None;
+    }
     let mut placement = Placement {
         model,
         interval,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::effort::Effort;
 use super::limits::{MAX_GAP, MOVES};
 use super::types::Schedule;
 use super::work::Work;
@@ -27,6 +28,7 @@ impl Work<'_> {
         accesses: &[usize],
         cycles: &[u32],
         start: impl Fn(usize) -> u64,
+        effort: &mut Effort,
     ) -> bool {
         let mut noted: Vec<Port> = Vec::new();
         for &access in accesses {
@@ -39,6 +41,7 @@ impl Work<'_> {
                 let port = (start(iteration) + u64::from(cycles[access]), one.memory, bank, writes);
                 let users = asked.entry(port).or_default();
                 if users.count == self.capacity(access) {
+                    effort.spend(2 * noted.len() + 1);
                     for port in noted {
                         asked.entry(port).or_default().count -= 1;
                     }
@@ -49,11 +52,12 @@ impl Work<'_> {
                 noted.push(port);
             }
         }
+        effort.spend(noted.len());
         true
     }
 
-    /// The schedule with the least gap with which all dependences and ports hold; `None` if the interval is too short.
-    pub(super) fn with_gap(&self, mut schedule: Schedule) -> Option<Schedule> {
+    /// The schedule with the least gap with which all dependences and ports hold; `None` if the interval is too short, or if no steps remain.
+    pub(super) fn with_gap(&self, mut schedule: Schedule, effort: &mut Effort) -> Option<Schedule> {
         for one in self.distances {
             let between = i64::from(schedule.interval) * one.iterations as i64;
             let late = i64::from(schedule.accesses[one.first]) + self.needed(one)
@@ -67,21 +71,37 @@ impl Work<'_> {
             }
         }
         let most = schedule.gap.saturating_add(MOVES).min(MAX_GAP);
-        while schedule.gap <= most {
-            if let Some(ports) = self.ports(&schedule) {
+        if schedule.gap > most {
+            return None;
+        }
+        if let Some(ports) = self.ports(&schedule, effort) {
+            return Some(Schedule { ports, ..schedule });
+        }
+        if !self.gaps_help(&schedule, effort) {
+            return None;
+        }
+        while schedule.gap < most && effort.remains() {
+            schedule.gap += 1;
+            if let Some(ports) = self.ports(&schedule, effort) {
                 return Some(Schedule { ports, ..schedule });
             }
-            schedule.gap += 1;
         }
         None
     }
 
+    /// Whether the ports of banks hold if no iterations of two runs overlap. If they do not, a longer gap changes nothing.
+    fn gaps_help(&self, schedule: &Schedule, effort: &mut Effort) -> bool {
+        let is_one_run = self.kernel.loops.last().is_none_or(|one| self.kernel.iterations() <= one.trips);
+        let apart = Schedule { gap: schedule.gap.max(schedule.depth), ..schedule.clone() };
+        !is_one_run && self.ports(&apart, effort).is_some()
+    }
+
     /// The port of each access; `None` if a bank exceeds its ports in any cycle of the whole run.
-    pub(super) fn ports(&self, schedule: &Schedule) -> Option<Vec<u8>> {
+    pub(super) fn ports(&self, schedule: &Schedule, effort: &mut Effort) -> Option<Vec<u8>> {
         let accesses: Vec<usize> = (0..self.kernel.accesses.len()).filter(|&access| self.has_port(access)).collect();
         let mut asked = Asked::default();
         let start = |iteration: usize| schedule.start(self.kernel, iteration);
-        if !self.ask(&mut asked, &accesses, &schedule.accesses, start) {
+        if !self.ask(&mut asked, &accesses, &schedule.accesses, start, effort) {
             return None;
         }
         // Two accesses that meet need different ports.

@@ -36,7 +36,7 @@ impl Problem {
     ) -> Self {
         let visits = Visits::of(kernel, memories);
         let work = Work::new(kernel, addresses, memories, &visits, distances, widths, target);
-        let Some(model) = Model::of(&work) else { return Self::default() };
+        let Some(model) = Model::of(&work, 1) else { return Self::default() };
         let needed = model.edges.iter().filter(|edge| edge.distance.is_none());
         let latencies = needed.map(|edge| (edge.from, edge.to, edge.cycles as u32)).collect();
         let dependence = |one: &Distance| (one.first, one.second, one.iterations, one.why.cycles());

@@ -1,6 +1,7 @@
 //! The search for the least interval.
 
 use super::conflicts::{Conflicts, Span};
+use super::effort::Effort;
 use super::exact::{Outcome, search};
 use super::limits::{MAX_DEPTH, MAX_INTERVAL, MOVES};
 use super::model::{Edge, Model};
@@ -33,13 +34,17 @@ pub(super) struct Scheduler<'w> {
     conflicts: [Option<Conflicts>; 2],
     /// Steps of the searches, for each of these.
     effort: u64,
+    /// Steps of the placement.
+    placement: Effort,
 }
 
 impl<'w> Scheduler<'w> {
-    pub(super) fn new(work: Work<'w>, effort: u64) -> Self {
-        let model = Model::of(&work);
+    /// A scheduler of one of `kernels` kernels.
+    pub(super) fn new(work: Work<'w>, effort: u64, placement: Effort, kernels: u64) -> Self {
+        let model = Model::of(&work, kernels);
         let (dependences, circle) = model.as_ref().map_or((1, Vec::new()), Model::recurrence);
-        Self { model, busiest: work.busiest(), dependences, circle, conflicts: [None, None], effort, work }
+        let conflicts = [None, None];
+        Self { model, busiest: work.busiest(), dependences, circle, conflicts, effort, placement, work }
     }
 
     /// The least intervals that ports and dependences allow. The quotient of accesses and iterations is rounded down, because
@@ -63,8 +68,9 @@ impl<'w> Scheduler<'w> {
     }
 
     /// Without a pipeline, an iteration begins when the previous one has ended.
-    fn alone(&self) -> Option<Schedule> {
-        let cycles = self.work.greedy(MAX_INTERVAL)?;
+    fn alone(&mut self) -> Option<Schedule> {
+        self.placement = self.placement.again();
+        let cycles = self.work.greedy(MAX_INTERVAL, &mut self.placement)?;
         let interval = cycles.iter().max().map_or(1, |last| last + 1);
         self.finished(interval, cycles)
     }
@@ -86,8 +92,7 @@ impl<'w> Scheduler<'w> {
 
     /// The schedule of the least interval.
     fn least(&mut self) -> Option<Schedule> {
-        let (ports, dependences) = self.bounds();
-        let mut best = (ports.max(dependences)..=MAX_INTERVAL).find_map(|interval| self.at(interval))?;
+        let mut best = self.first()?;
         loop {
             match self.shorter(&best) {
                 Shorter::Found(better) => best = better,
@@ -95,6 +100,21 @@ impl<'w> Scheduler<'w> {
                 Shorter::Open => return Some(best),
             }
         }
+    }
+
+    /// The first schedule from the bounds upwards. If the steps are used up, iterations do not overlap.
+    fn first(&mut self) -> Option<Schedule> {
+        let (ports, dependences) = self.bounds();
+        for interval in ports.max(dependences)..=MAX_INTERVAL {
+            let found = self.at(interval);
+            if found.is_some() {
+                return found;
+            }
+            if !self.placement.remains() {
+                return self.alone();
+            }
+        }
+        None
     }
 
     /// The model, and the conflicts of a span.
@@ -106,7 +126,8 @@ impl<'w> Scheduler<'w> {
 
     /// A schedule of an interval, without an exact search.
     fn at(&mut self, interval: u32) -> Option<Schedule> {
-        let greedy = self.work.greedy(interval).and_then(|cycles| self.finished(interval, cycles));
+        let greedy = self.work.greedy(interval, &mut self.placement);
+        let greedy = greedy.and_then(|cycles| self.finished(interval, cycles));
         greedy.or_else(|| [Span::All, Span::Run].into_iter().find_map(|span| self.iterative(interval, span)))
     }
 
@@ -129,14 +150,14 @@ impl<'w> Scheduler<'w> {
     }
 
     /// A schedule with these cycles of accesses and the least gap.
-    fn finished(&self, interval: u32, cycles: Vec<u32>) -> Option<Schedule> {
+    fn finished(&mut self, interval: u32, cycles: Vec<u32>) -> Option<Schedule> {
         let placed: Vec<Option<u32>> = cycles.iter().copied().map(Some).collect();
         let (nodes, earliest) = self.work.nodes(&placed);
         debug_assert!(earliest.iter().zip(&cycles).all(|(earliest, cycle)| earliest <= cycle), "operands come in time");
         let depth = cycles.iter().max().copied().unwrap_or(0) + 1;
         let (gap, ports, bounds) = (0, vec![0; cycles.len()], self.bounds());
         let schedule = Schedule { interval, gap, nodes, accesses: cycles, ports, depth, bounds, proven: false };
-        self.work.with_gap(schedule).filter(|_| depth <= MAX_DEPTH)
+        self.work.with_gap(schedule, &mut self.placement).filter(|_| depth <= MAX_DEPTH)
     }
 
     /// A schedule of a shorter interval that ends the run earlier, with an iteration at most twice as long.

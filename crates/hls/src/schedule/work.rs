@@ -51,6 +51,12 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Nodes, dependences, and visits of accesses.
+    pub(super) fn size(&self) -> u64 {
+        let visits = self.kernel.accesses.len() * self.kernel.iterations();
+        (self.kernel.graph.len() + self.distances.len() + visits) as u64
+    }
+
     pub(super) fn memory(&self, access: usize) -> &Memory {
         &self.memories[self.kernel.accesses[access].memory]
     }
