@@ -42,6 +42,8 @@ fn is_right(text: &str) -> u64 {
         source.interpret(&[], "f", &given.collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{error}"));
     let found: Vec<_> = parameters.iter().map(|&memory| state.memories[memory].clone()).collect();
     assert_eq!(found, expected, "{text}");
+    let ends = design.kernels.iter().filter(|one| one.schedule.depth == 1).count() as u64;
+    assert_eq!(design.start_cycles() + cycles + ends, design.run_cycles(), "{text}");
     cycles
 }
 

@@ -161,7 +161,13 @@ impl Design {
     pub fn run_cycles(&self) -> u64 {
         // The end of a kernel is detected in its last cycle, or one cycle later if an iteration has only one cycle.
         let of = |one: &Scheduled| one.schedule.cycles(&one.kernel) + u64::from(one.schedule.depth == 1);
-        u64::from(!self.begins_at_once()) + self.kernels.iter().map(of).sum::<u64>()
+        self.start_cycles() + self.kernels.iter().map(of).sum::<u64>()
+    }
+
+    /// The number of cycles from `start_i` to the first iteration: 0 or 1.
+    #[must_use]
+    pub fn start_cycles(&self) -> u64 {
+        u64::from(!self.begins_at_once())
     }
 
     /// Whether the first iteration begins in the cycle of `start_i`. Values of parameters in registers are loaded in that cycle,
