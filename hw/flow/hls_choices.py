@@ -3,10 +3,10 @@
     .tools/hw-synthesis/bin/python hw/flow/hls_choices.py [--jobs N] [--most LUT] [--known]
 
     points    hw/hls/ntt_choices.c over the modulus, the butterflies, the banks and the interval
-    units     the modules of hw/units.toml that stand beside the tables of the paper
+    units     the modules of hw/units.toml that are compared with the tables of the paper
 
 Every schedule is run on random contents by crates/hls, and the results are compared with the source's reference. Resources are
-those of a mapping for UltraScale+. What was mapped before stays in `<target>/hw/results`, under a hash of the module and the tools.
+those of a mapping for UltraScale+. Each mapping stays in `<target>/hw/results`, under a hash of the module and the tools.
 """
 
 import argparse
@@ -44,7 +44,7 @@ PARTITIONS = (1, 2)
 INTERVALS = (1, 2, 3, 4)
 # Points with a larger estimate are not mapped: it would take too long. All butterflies are mapped for the smallest modulus.
 LUTS_SMALLEST, LUTS_OTHERS = 30_000, 13_000
-# The modules beside Tables 2 and 3 of the paper, and beside its section 4.2.
+# The modules of Tables 2 and 3 of the paper, and of its section 4.2.
 CASES = (
     *("ntt_gs", "intt_gs", "ntt_ct", "intt_ct"),
     *("bit_reverse", "bit_reverse_table", "bit_reverse_n512", "bit_reverse_table_n512"),
@@ -177,7 +177,7 @@ def synthesised(configuration: Configuration) -> dict[str, Any]:
 
 
 def listed() -> dict[str, dict[str, Any]]:
-    """What hw/units.toml says of the modules from C: source, function, macros."""
+    """The modules from C in hw/units.toml: source, function, macros."""
     units = tomllib.loads(UNITS.read_text())["unit"]
     (those,) = [one for one in units if one["name"] == "hls"]
     return {one["name"]: one["hls"] for one in those["configuration"]}

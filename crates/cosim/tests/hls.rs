@@ -15,7 +15,7 @@ use ciphermill_hls::schedule::Target;
 use ciphermill_hls::{Argument, Design, Source as Code, banks};
 use support::{Source, counted, each, with_seeds};
 
-/// What hw/units.toml says of a module.
+/// A module of hw/units.toml, compiled.
 struct Compiled {
     source: Code,
     function: String,
