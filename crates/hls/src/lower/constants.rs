@@ -59,27 +59,30 @@ impl Estimate {
         let kept = most >> self.before;
         let low = (1i128 << self.before) - 1;
         if kept < TRIED {
-            if let Some(short) = self.short(most, kept, d) {
-                return short.greatest();
-            }
-            let remainder = |value: i128| {
-                // For one value kept, the greatest x has the greatest remainder.
-                let x = ((value << self.before) | low).min(most);
-                x - ((value * self.factor) >> self.after) * d
+            return match self.short(most, kept, d) {
+                Some(short) => short.greatest(),
+                None => self.long(most, kept, d),
             };
-            let mut greatest = 0;
-            for value in 0..=kept {
-                greatest = greatest.max(remainder(value));
-                if greatest >= 2 * d {
-                    return None;
-                }
-            }
-            return Some(greatest);
         }
         // x/d − q' < 1 + 2^s/d + ⌊x/2^s⌋/2^t. The sum of the fractions must not be above 1.
         let power = 1i128.checked_shl(self.after)?;
         let fits = (low + 1).checked_mul(power)?.checked_add(kept.checked_mul(d)?)? <= d.checked_mul(power)?;
         fits.then_some(2 * d - 1)
+    }
+
+    /// As [`Estimate::greatest`], by a trial of all values kept.
+    fn long(&self, most: i128, kept: i128, d: i128) -> Option<i128> {
+        let low = (1i128 << self.before) - 1;
+        let mut greatest = 0;
+        for value in 0..=kept {
+            // For one value kept, the greatest x has the greatest remainder.
+            let x = ((value << self.before) | low).min(most);
+            greatest = greatest.max(x - ((value * self.factor) >> self.after) * d);
+            if greatest >= 2 * d {
+                return None;
+            }
+        }
+        Some(greatest)
     }
 }
 
@@ -343,12 +346,8 @@ mod tests {
         for (before, after) in [(0, 24), (5, 20), (11, 14), (11, 9)] {
             let estimate = Estimate { before, factor: (1 << (before + after)) / d, after, most: 0 };
             let kept = most >> before;
-            let rest = |value: i128| {
-                let x = ((value << before) | ((1i128 << before) - 1)).min(most);
-                x - ((value * estimate.factor) >> after) * d
-            };
-            let long = (0..=kept).map(rest).max().filter(|greatest| *greatest < 2 * d);
-            assert_eq!(estimate.short(most, kept, d).map(|short| short.greatest()), Some(long), "{before} {after}");
+            let (short, long) = (estimate.short(most, kept, d), estimate.long(most, kept, d));
+            assert_eq!(short.map(|short| short.greatest()), Some(long), "{before} {after}");
         }
         let long = Estimate { before: 0, factor: 1 << 60, after: 60, most: 0 };
         assert!(long.short(1 << 30, 1 << 30, 3329).is_none(), "the products exceed a word");
