@@ -118,8 +118,8 @@ fn diagnostics_have_place_bound_and_way_out() {
     check("#if N != 8\n#error \"N must be 8\"\n#endif\n", &["-D", "N=4"])
         .failed(&["k.c:2:1: #error \"N must be 8\"; define"]);
     // Two accesses in a bank, at an interval that is too short for them.
-    let twice = "void k(unsigned char a[8]) {\n  for (unsigned i = 0; i < 4; i++) {\n#pragma HLS pipeline II=1\n    \
-                 a[i] = a[i + 4];\n    a[i + 4] = 1;\n  }\n}\n";
+    let twice = "void k(unsigned char a[128]) {\n  for (unsigned i = 0; i < 64; i++) {\n#pragma HLS pipeline II=1\n    \
+                 a[i] = a[i + 64];\n    a[i + 64] = 1;\n  }\n}\n";
     check(twice, &[]).failed(&["k.c:", "in the same bank in iteration 0", "the ports require at least 2"]);
     // A header's diagnostic names the header, next to the source.
     fs::create_dir(bench.path("sub")).expect("a directory");

@@ -42,6 +42,8 @@ impl Problem {
         let dependence = |one: &Distance| (one.first, one.second, one.iterations, one.why.cycles());
         let bank = |access: usize, iteration: usize| match visits.get(access, iteration) {
             None => -1,
+            // The scheduler takes all accesses of a memory for accesses of any bank, if one of them is.
+            Some(_) if work.unknown[kernel.accesses[access].memory] => -2,
             Some(visit) => visit.bank.map_or(-2, |bank| bank as i64),
         };
         let accesses = 0..kernel.accesses.len();
