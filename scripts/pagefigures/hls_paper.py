@@ -223,7 +223,8 @@ def rtl() -> str:
     if not other:
         return "The simulations of the RTL count the same cycles (`make hw UNIT=hls`, [results](hw/results.md); kind: rtl)."
     return (
-        f"The last simulations of the RTL count other cycles for {listed(other)}: `make hw UNIT=hls` counts them again."
+        f"[The results](hw/results.md) of the RTL have other cycles for {listed(other)}. `make hls` and `make hw UNIT=hls` "
+        "write both records again."
     )
 
 
