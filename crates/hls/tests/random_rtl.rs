@@ -2,9 +2,10 @@
 
 #[allow(dead_code, unused_imports, reason = "the programs and their results, not the checks of the passes")]
 mod random;
+mod verilator;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
+use std::process::Output;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ciphermill_hls::ir::{Role, State};
@@ -18,13 +19,10 @@ use random::reference::{Outcome, SAMPLES, arguments, outcomes};
 const PROGRAMS: usize = 10;
 /// Programs of a simulation.
 const BATCH: usize = 25;
-/// The compiler of C++ of this machine, for a Verilator that was built on another one.
-const MAKEFLAGS: &str = "CXX=c++ LINK=c++ AR=ar CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_COROUTINES=-fcoroutines \
-    CFG_CXXFLAGS_STD=-std=gnu++20 CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0";
 
 #[test]
 fn random_programs_in_rtl_have_the_values_of_the_c_compiler() {
-    let Some(verilator) = verilator() else {
+    let Some(root) = verilator::find() else {
         return not_run(Need::Rtl, "random programs in RTL: Verilator is not installed, run scripts/setup.sh hw");
     };
     let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
@@ -34,7 +32,7 @@ fn random_programs_in_rtl_have_the_values_of_the_c_compiler() {
     let next = AtomicUsize::new(0);
     let work = || {
         let batches = std::iter::from_fn(|| compiled.chunks(BATCH).nth(next.fetch_add(1, Ordering::Relaxed)));
-        batches.map(|batch| simulated(&verilator, batch)).sum::<u64>()
+        batches.map(|batch| simulated(&root, batch)).sum::<u64>()
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let cycles: u64 = std::thread::scope(|scope| {
@@ -102,7 +100,7 @@ impl Compiled {
 }
 
 /// Simulates some programs together. Returns the cycles of their runs.
-fn simulated(verilator: &Path, compiled: &[Compiled]) -> u64 {
+fn simulated(root: &Path, compiled: &[Compiled]) -> u64 {
     let folder = tempfile::tempdir().expect("a folder for a simulation");
     let programs: Vec<Program> = compiled.iter().map(|one| one.program.clone()).collect();
     let expected = outcomes(folder.path(), &programs);
@@ -114,25 +112,18 @@ fn simulated(verilator: &Path, compiled: &[Compiled]) -> u64 {
         .collect();
     let text: String = compiled.iter().map(Compiled::module).chain([bench(&modules)]).collect();
     std::fs::write(folder.path().join("bench.sv"), text).expect("a bench");
-    simulate(verilator, folder.path());
+    simulate(root, folder.path());
     compiled.iter().map(|one| one.design.run_cycles() * SAMPLES as u64).sum()
 }
 
 /// Builds the bench, and runs it to its end.
-fn simulate(verilator: &Path, folder: &Path) {
-    let mut build = Command::new(verilator.join("bin/verilator_bin"));
-    build.env("VERILATOR_ROOT", verilator).env("MAKEFLAGS", MAKEFLAGS).current_dir(folder);
-    build.args(["--binary", "--timing", "--assert", "--quiet", "-Wno-lint", "-Wno-style", "-Wno-fatal"]);
-    succeeds(
-        build.args(["--x-assign", "unique", "--x-initial", "unique", "--top-module", "bench", "bench.sv"]),
-        folder,
-    );
-    let said = succeeds(Command::new(folder.join("obj_dir/Vbench")).current_dir(folder), folder);
+fn simulate(root: &Path, folder: &Path) {
+    succeeds(&verilator::build(root, folder), folder);
+    let said = succeeds(&verilator::run(folder), folder);
     assert!(said.contains("all right"), "{said}");
 }
 
-fn succeeds(command: &mut Command, folder: &Path) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+fn succeeds(output: &Output, folder: &Path) -> String {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
         let kept = std::env::temp_dir().join("random_rtl.sv");
@@ -140,14 +131,4 @@ fn succeeds(command: &mut Command, folder: &Path) -> String {
         panic!("{said}\n{}\nthe bench is in {}", String::from_utf8_lossy(&output.stderr), kept.display());
     }
     said
-}
-
-/// The Verilator that `VERILATOR_ROOT` names, or that the project has installed.
-fn verilator() -> Option<PathBuf> {
-    if let Some(root) = std::env::var_os("VERILATOR_ROOT") {
-        return Some(root.into());
-    }
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let libraries = std::fs::read_dir(repository.join(".tools/hw/lib")).ok()?;
-    libraries.flatten().map(|python| python.path().join("site-packages/verilator")).find(|root| root.exists())
 }

