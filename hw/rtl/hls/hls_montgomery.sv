@@ -2,7 +2,7 @@
 //
 //   DIGITS_OF_B: 16 iterations, one in 9 cycles, 15 cycles each, 150 in all
 //   code_1: 1 iterations, one in a cycle, 1 cycles each, 1 in all
-//   CARRIES: 10 iterations, one in a cycle, 1 cycles each, 10 in all
+//   CARRIES: 10 iterations, one in a cycle, 2 cycles each, 11 in all
 module hls_montgomery (
   input  logic              clk_i,  // Clock.
   input  logic              rst_ni,  // Asynchronous reset, active low.
@@ -879,30 +879,40 @@ module hls_montgomery (
       k2_l0_carries_q <= k2_l0_carries_q == 4'd9 ? 4'd0 : k2_l0_carries_q + 4'd1;
     end
   end
-  logic [0:0] k2_valid;
+  logic [1:0] k2_valid;
   assign k2_valid[0] = k2_issue;
-  assign ends[2] = active_q[2] && k2_all_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) k2_valid[1:1] <= '0;
+    else k2_valid[1:1] <= k2_valid[0:0];
+  end
+  assign ends[2] = active_q[2] && k2_all_q && k2_valid[0:0] == '0;
 
+  logic [3:0] k2_l0_carries_q_c1;
+  logic [27:0] k2_limb_n4_c1;
   logic [27:0] k2_limb_n4;
   assign k2_limb_n4 = sums_q[k2_l0_carries_q];
   logic [3:0] k2_n7;
   assign k2_n7 = carry_q[0];
   logic [27:0] k2_now_n8;
-  assign k2_now_n8 = k2_limb_n4 + 28'(k2_n7);
+  assign k2_now_n8 = k2_limb_n4_c1 + 28'(k2_n7);
   logic [25:0] k2_n10;
   assign k2_n10 = 26'(k2_now_n8) & 26'd67108863;
   logic [1:0] k2_n12;
   assign k2_n12 = 2'(k2_now_n8 >> 5'd26);
+  always_ff @(posedge clk_i) begin
+    k2_l0_carries_q_c1 <= k2_l0_carries_q;
+    k2_limb_n4_c1 <= k2_limb_n4;
+  end
   // Line 46: writes r.
   logic k2_x2_en;
-  assign k2_x2_en = k2_valid[0];
+  assign k2_x2_en = k2_valid[1];
   logic [25:0] k2_x2_data;
   assign k2_x2_data = k2_n10;
   logic [3:0] k2_x2_row;
-  assign k2_x2_row = k2_l0_carries_q;
+  assign k2_x2_row = k2_l0_carries_q_c1;
   // Line 47: writes carry.
   logic k2_x3_en;
-  assign k2_x3_en = k2_valid[0];
+  assign k2_x3_en = k2_valid[1];
   logic [3:0] k2_x3_data;
   assign k2_x3_data = 4'(k2_n12);
 

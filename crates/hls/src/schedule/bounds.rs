@@ -50,7 +50,11 @@ impl Scheduler<'_> {
             None => format!("use {others} of iterations"),
         };
         if wanted >= ports && wanted >= dependences {
-            what += ", and no schedule was found that satisfies both";
+            what += if self.is_exhausted() {
+                ", and no schedule was found within the limit of steps"
+            } else {
+                ", and no schedule was found that satisfies both"
+            };
         }
         let Some(one) = self.carried().filter(|_| wanted < dependences) else {
             return Problem::new(kernel.place, what, way_out);

@@ -20,7 +20,7 @@ pub(super) fn place(model: &Model, conflicts: &mut Conflicts, interval: u32) -> 
     let mut placement = Placement {
         model,
         interval,
-        heights: heights(model, interval),
+        heights: heights(model, interval, conflicts),
         places: vec![None; model.len()],
         last: vec![None; model.len()],
     };
@@ -37,9 +37,10 @@ pub(super) fn place(model: &Model, conflicts: &mut Conflicts, interval: u32) -> 
 }
 
 /// The longest way from each access to the end of the iteration.
-fn heights(model: &Model, interval: u32) -> Vec<i64> {
+fn heights(model: &Model, interval: u32, conflicts: &mut Conflicts) -> Vec<i64> {
     let mut heights = vec![0; model.len()];
     for _ in 0..model.len() {
+        conflicts.spend(model.edges.len() as u64);
         let mut changed = false;
         for edge in &model.edges {
             let height = heights[edge.to] + edge.weight(interval);

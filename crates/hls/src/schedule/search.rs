@@ -54,6 +54,11 @@ impl<'w> Scheduler<'w> {
         (u32::try_from(ports).unwrap_or(u32::MAX).max(1), self.dependences)
     }
 
+    /// Whether a search ended because it had no step left.
+    pub(super) fn is_exhausted(&self) -> bool {
+        !self.placement.remains() || self.conflicts.iter().flatten().any(|one| !one.has_effort())
+    }
+
     fn iterations(&self) -> u64 {
         self.work.kernel.iterations() as u64
     }

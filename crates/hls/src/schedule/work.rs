@@ -6,7 +6,7 @@ use super::limits::MEMORY_CYCLES;
 use super::target::Target;
 use super::types::Address;
 use crate::analysis::{Distance, Layout, Visits, is_registers};
-use crate::ir::{Kernel, Memory, Node, Op, Role, Widths};
+use crate::ir::{Access, Kernel, Memory, Node, Op, Role, Widths};
 use crate::pragma::{Mode, Ports};
 
 pub(super) struct Work<'a> {
@@ -19,6 +19,8 @@ pub(super) struct Work<'a> {
     pub(super) target: &'a Target,
     /// Memories with an access whose bank is known only at run time.
     pub(super) unknown: Vec<bool>,
+    /// The banks that an access may use; by access.
+    choices: Vec<usize>,
     /// The number of accesses of the same kind that may use the same bank as an access; by access.
     pub(super) sharing: Vec<usize>,
 }
@@ -38,6 +40,11 @@ impl<'a> Work<'a> {
             let is_known = |iteration| visits.get(access, iteration).is_none_or(|visit| visit.bank.is_some());
             unknown[one.memory] |= !(0..kernel.iterations()).all(is_known);
         }
+        let used = used(kernel, visits);
+        let choices = |(banks, one): (&Used, &Access)| match banks.contains(&None) {
+            true => Layout::of(&memories[one.memory]).banks,
+            false => banks.len(),
+        };
         Work {
             kernel,
             addresses,
@@ -47,7 +54,8 @@ impl<'a> Work<'a> {
             widths,
             target,
             unknown,
-            sharing: sharing(kernel, memories, visits),
+            choices: used.iter().zip(&kernel.accesses).map(choices).collect(),
+            sharing: sharing(kernel, memories, &used),
         }
     }
 
@@ -129,7 +137,7 @@ impl<'a> Work<'a> {
     /// The time at which the data of a read arrives, for the cycle of the request.
     pub(super) fn read(&self, access: usize, cycle: u32) -> (u32, f64) {
         if is_registers(self.memory(access)) {
-            (cycle, self.target.register_out)
+            (cycle, self.target.register_out + self.target.selection(self.choices[access]))
         } else if self.has_port(access) && self.memory(access).mode != Some(Mode::Stream) {
             (cycle + MEMORY_CYCLES, self.target.register_out + self.target.selection(self.banks(access)))
         } else {
@@ -166,16 +174,18 @@ impl<'a> Work<'a> {
     }
 }
 
+/// The banks of an access; `None` is a bank that is known only at run time.
+type Used = BTreeSet<Option<usize>>;
+
+/// The banks of each access.
+fn used(kernel: &Kernel, visits: &Visits) -> Vec<Used> {
+    let bank = |access, iteration| Some(visits.get(access, iteration)?.bank);
+    let banks = |access| (0..kernel.iterations()).filter_map(|iteration| bank(access, iteration)).collect();
+    (0..kernel.accesses.len()).map(banks).collect()
+}
+
 /// The number of accesses of the same kind that may use the same bank as an access; by access.
-fn sharing(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<usize> {
-    let banks = |access: usize| {
-        let mut banks: BTreeSet<Option<usize>> = BTreeSet::new();
-        for iteration in 0..kernel.iterations() {
-            banks.extend(visits.get(access, iteration).map(|visit| visit.bank));
-        }
-        banks
-    };
-    let all: Vec<BTreeSet<Option<usize>>> = (0..kernel.accesses.len()).map(banks).collect();
+fn sharing(kernel: &Kernel, memories: &[Memory], used: &[Used]) -> Vec<usize> {
     let count = |access: usize| {
         let one = &kernel.accesses[access];
         let any = memories[one.memory].ports == Ports::TwoOfAny;
@@ -183,9 +193,9 @@ fn sharing(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<usize> 
             let two = &kernel.accesses[*other];
             two.memory == one.memory
                 && (any || two.written.is_some() == one.written.is_some())
-                && (all[access].contains(&None)
-                    || all[*other].contains(&None)
-                    || !all[access].is_disjoint(&all[*other]))
+                && (used[access].contains(&None)
+                    || used[*other].contains(&None)
+                    || !used[access].is_disjoint(&used[*other]))
         };
         (0..kernel.accesses.len()).filter(shares).count()
     };
