@@ -12,7 +12,6 @@ use ciphermill_hls::explore::Grid;
 use ciphermill_hls::ir::{Role, State};
 use ciphermill_hls::report::{Estimate, Report};
 use ciphermill_hls::schedule::Target;
-use ciphermill_hls::schedule::simulate::{SimulationError, simulate};
 use ciphermill_hls::{Argument, Design, Memories, Options, Source};
 use serde::Serialize;
 
@@ -118,42 +117,26 @@ fn found(design: &Design, report: &Report) -> Found {
 /// Runs the schedule on random contents; a difference from the reference is an error.
 fn check(source: &Source, defines: &Defines, function: &str, design: &Design, seed: u64) -> Result<(), Box<dyn Error>> {
     let modulus = defines.iter().find(|(name, _)| name == "Q").map_or(Ok(3329), |(_, value)| value.parse())?;
-    let mut state = State::new(&design.program);
-    let arguments = fill(design, &mut state, modulus, seed);
+    let given = elements(design, modulus, seed);
+    let arguments: Vec<Argument> = given.iter().cloned().map(Argument::Elements).collect();
     let (_, expected) = source.interpret(defines, function, &arguments)?;
-    // A kernel of one cycle has another one for its end.
-    let cycles = design.start_cycles() + simulated(design, &mut state)?;
-    let ends = design.kernels.iter().filter(|one| one.schedule.depth == 1).count() as u64;
-    if cycles + ends != design.run_cycles() {
+    let mut state = State::before(&design.program, given);
+    let cycles = design.simulate(&mut state)?;
+    if cycles != design.run_cycles() {
         return Err(format!("{function}: {cycles} cycles, {} by the report", design.run_cycles()).into());
     }
-    let memories = design.program.memories.iter().zip(&state.memories);
-    let left: Vec<_> = memories.filter(|(one, _)| one.role == Role::Parameter).map(|(_, left)| left.clone()).collect();
-    if left == expected {
+    if state.arrays(&design.program).eq(expected.iter().map(|array| &array[..])) {
         Ok(())
     } else {
         Err(format!("{function} {defines:?}: the schedule has other results").into())
     }
 }
 
-fn simulated(design: &Design, state: &mut State) -> Result<u64, SimulationError> {
-    let memories = &design.program.memories;
-    let kernels = design.kernels.iter();
-    kernels.map(|one| simulate(&one.kernel, &one.addresses, &one.registers, memories, &one.schedule, state)).sum()
-}
-
-/// Random elements below the modulus for all arrays that are parameters.
-fn fill(design: &Design, state: &mut State, modulus: u64, seed: u64) -> Vec<Argument> {
+/// Random elements below the modulus for all parameters, which are arrays.
+fn elements(design: &Design, modulus: u64, seed: u64) -> Vec<Vec<i128>> {
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut arguments = Vec::new();
-    for (memory, contents) in design.program.memories.iter().zip(&mut state.memories) {
-        if memory.role == Role::Parameter {
-            let values: Vec<i128> = (0..memory.len()).map(|_| i128::from(next(&mut random) % modulus)).collect();
-            *contents = values.iter().copied().map(Some).collect();
-            arguments.push(Argument::Elements(values));
-        }
-    }
-    arguments
+    let parameters = design.program.memories.iter().filter(|memory| memory.role == Role::Parameter);
+    parameters.map(|one| (0..one.len()).map(|_| i128::from(next(&mut random) % modulus)).collect()).collect()
 }
 
 /// The next number of a xorshift generator.

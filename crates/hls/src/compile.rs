@@ -2,8 +2,9 @@
 
 use crate::analysis::{self, Distance, Layout, Trusted, Visits};
 use crate::diagnostic::{Diagnostic, Problem, Result};
-use crate::ir::{Access, Kernel, Node, Op, Program, Widths};
+use crate::ir::{Access, Kernel, Node, Op, Program, State, Widths};
 use crate::pragma::Mode;
+use crate::schedule::simulate::{SimulationError, simulate};
 use crate::schedule::{Address, Schedule, Target, schedule};
 use crate::sharing::Sharing;
 use crate::{Source, lower, parse};
@@ -37,6 +38,12 @@ impl Scheduled {
     pub fn is_used(&self, access: usize) -> bool {
         self.used[access]
     }
+
+    /// The number of products that share a multiplier with others.
+    #[must_use]
+    pub fn shared_products(&self) -> usize {
+        self.sharing.units.iter().map(|unit| unit.products.len()).sum()
+    }
 }
 
 /// A function with the schedules of its kernels.
@@ -46,6 +53,37 @@ pub struct Design {
     pub program: Program,
     /// Its kernels, in their order.
     pub kernels: Vec<Scheduled>,
+}
+
+impl Design {
+    /// Runs all kernels by their schedules. Returns the number of cycles from start to done, which is that of
+    /// [`run_cycles`](Self::run_cycles).
+    ///
+    /// # Errors
+    /// The rule that a schedule breaks.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hls::Source;
+    /// use ciphermill_hls::ir::State;
+    /// use ciphermill_hls::schedule::Target;
+    ///
+    /// let text = "void f(unsigned char a[4]) { for (unsigned i = 0; i < 4; i++) a[i] = a[i] ^ 3; }";
+    /// let design = Source::new("f.c", text).compile(&[], "f", &Target::ecp5(120.0))?;
+    /// let mut state = State::before(&design.program, [vec![0, 1, 2, 3]]);
+    /// let cycles = design.simulate(&mut state)?;
+    /// assert_eq!(cycles, design.run_cycles());
+    /// assert_eq!(state.arrays(&design.program).next(), Some(&[3, 2, 1, 0].map(Some)[..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn simulate(&self, state: &mut State) -> std::result::Result<u64, SimulationError> {
+        let memories = &self.program.memories;
+        self.kernels.iter().try_fold(self.start_cycles(), |before, one| {
+            let cycles = simulate(&one.kernel, &one.addresses, &one.registers, memories, &one.schedule, state)?;
+            // A kernel of one cycle has another one for its end.
+            Ok(before + cycles + u64::from(one.schedule.depth == 1))
+        })
+    }
 }
 
 impl Source {

@@ -1,6 +1,6 @@
 //! A graph of 60,000 operations in one chain passes all steps on a small stack.
 
-use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::ir::State;
 use ciphermill_hls::report::Report;
 use ciphermill_hls::schedule::Target;
 use ciphermill_hls::{Argument, Memories, Options, Source};
@@ -33,12 +33,10 @@ fn compiles() {
     let design = source.compile(&[], "f", &target).unwrap_or_else(|error| panic!("{error}"));
     assert!(design.kernels[0].kernel.graph.len() >= 4 * LINKS, "{}", design.kernels[0].kernel.graph.len());
     let given: Vec<i128> = vec![0, 77, 128, 255];
-    let mut state = State::new(&design.program);
-    let a = design.program.memories.iter().position(|memory| memory.role == Role::Parameter).expect("a parameter");
-    state.memories[a] = given.iter().copied().map(Some).collect();
+    let mut state = State::before(&design.program, [given.clone()]);
     design.program.evaluate(&mut state).unwrap_or_else(|error| panic!("{error}"));
     let (_, expected) = source.interpret(&[], "f", &[Argument::Elements(given)]).expect("the reference");
-    assert_eq!(state.memories[a], expected[0]);
+    assert_eq!(state.arrays(&design.program).next(), Some(&expected[0][..]));
     let options = Options { name: "chain", source: "chain.c", memories: Memories::Inside };
     assert!(design.to_systemverilog(&options).ends_with("endmodule\n"));
     let report = Report::of(&design, &source, &[], &target);

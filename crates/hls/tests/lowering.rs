@@ -78,8 +78,7 @@ fn a_transform_has_the_values_of_the_reference() {
     let mut seed = 1;
     let given: Vec<i128> = (0..256).map(|_| (random(&mut seed) % 3329).into()).collect();
     let (_, expected) = source.interpret(&[], "ntt_gs", &[Argument::Elements(given.clone())]).unwrap();
-    let mut state = State::new(&program);
-    state.memories[a] = given.into_iter().map(Some).collect();
+    let mut state = State::before(&program, [given]);
     program.evaluate(&mut state).unwrap();
     assert_eq!(state.memories[a], expected[0]);
 }

@@ -1,8 +1,8 @@
 //! The ports of banks with two ports: accesses of a cycle have different ones.
 
-use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::ir::State;
 use ciphermill_hls::schedule::Target;
-use ciphermill_hls::schedule::simulate::{SimulationError, simulate};
+use ciphermill_hls::schedule::simulate::SimulationError;
 use ciphermill_hls::{Argument, Design, Source};
 
 /// Two reads an iteration.
@@ -29,15 +29,9 @@ fn design(body: &str) -> Design {
 
 /// The memories after a run by the schedule.
 fn run(design: &Design) -> Result<Vec<Vec<Option<i128>>>, SimulationError> {
-    let mut state = State::new(&design.program);
-    let parameters = design.program.memories.iter().map(|memory| memory.role == Role::Parameter);
-    for (memory, _) in parameters.enumerate().filter(|(_, is_parameter)| *is_parameter) {
-        state.memories[memory] = (0..8).map(|element| Some(37 * element % 251)).collect();
-    }
-    for one in &design.kernels {
-        let memories = &design.program.memories;
-        simulate(&one.kernel, &one.addresses, &one.registers, memories, &one.schedule, &mut state)?;
-    }
+    let elements: Vec<i128> = (0..8).map(|element| 37 * element % 251).collect();
+    let mut state = State::before(&design.program, std::iter::repeat(elements));
+    design.simulate(&mut state)?;
     Ok(state.memories)
 }
 

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::Output;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::ir::State;
 use ciphermill_hls::schedule::Target;
-use ciphermill_hls::{Design, Memories, OnBench, Options, Run, bench};
+use ciphermill_hls::{Design, Memories, OnBench, Options, Run, Scheduled, bench};
 use ciphermill_testing::{Need, not_run};
 use random::Program;
 use random::reference::{Outcome, SAMPLES, arguments, outcomes};
@@ -27,8 +27,7 @@ fn random_programs_in_rtl_have_the_values_of_the_c_compiler() {
     };
     let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
     let count = number("HLS_RTL_PROGRAMS").map_or(PROGRAMS, |count| count as usize);
-    let compiled = (number("HLS_RANDOM_FIRST").unwrap_or(0)..).filter_map(Compiled::random);
-    let compiled: Vec<Compiled> = compiled.take(count).collect();
+    let compiled = programs(number("HLS_RANDOM_FIRST").unwrap_or(0), count);
     let next = AtomicUsize::new(0);
     let work = || {
         let batches = std::iter::from_fn(|| compiled.chunks(BATCH).nth(next.fetch_add(1, Ordering::Relaxed)));
@@ -40,7 +39,17 @@ fn random_programs_in_rtl_have_the_values_of_the_c_compiler() {
         let joined = workers.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         joined.sum()
     });
-    println!("in RTL: {} programs, {cycles} cycles from start to done", compiled.len());
+    let shared: usize = compiled.iter().map(Compiled::shared_products).sum();
+    println!("in RTL: {} programs, {cycles} cycles from start to done, {shared} shared products", compiled.len());
+}
+
+/// Programs from the `first` on. A fifth of them has products that share a multiplier, which few programs have.
+fn programs(first: u64, count: usize) -> Vec<Compiled> {
+    let sharing = count.div_ceil(5);
+    let mut all = (first..).filter_map(Compiled::random);
+    let mut programs: Vec<Compiled> = all.by_ref().take(count - sharing).collect();
+    programs.extend(all.filter(|one| one.shared_products() > 0).take(sharing));
+    programs
 }
 
 /// A program that the compiler accepts, with its module.
@@ -57,6 +66,10 @@ impl Compiled {
         Some(Self { program, name: format!("random{number}"), design })
     }
 
+    fn shared_products(&self) -> usize {
+        self.design.kernels.iter().map(Scheduled::shared_products).sum()
+    }
+
     fn module(&self) -> String {
         let source = self.program.source();
         let options = Options { name: &self.name, source: source.name(), memories: Memories::Inside };
@@ -70,32 +83,13 @@ impl Compiled {
         let (result, arrays) = found.unwrap_or_else(|error| panic!("{error}\n{}", self.program.text)).remove(0);
         let arrays: Option<Vec<Vec<i128>>> = arrays.into_iter().map(|array| array.into_iter().collect()).collect();
         assert_eq!((arrays.as_ref(), result), (Some(&expected.arrays), expected.result), "{}", self.program.text);
-        Run { before: self.before(sample), after: self.after(expected) }
-    }
-
-    fn before(&self, sample: usize) -> State {
-        let mut state = State::new(&self.design.program);
-        let memories = self.design.program.memories.iter().zip(&mut state.memories);
-        let parameters = memories.filter(|(memory, _)| memory.role == Role::Parameter);
-        for ((_, contents), values) in parameters.zip(random::reference::inputs(&self.program, sample)) {
-            *contents = values.into_iter().map(|value| Some(value.into())).collect();
+        let before = random::reference::inputs(&self.program, sample).into_iter();
+        let before = before.map(|values| values.into_iter().map(i128::from).collect());
+        let after = expected.arrays.iter().map(|array| array.iter().copied().map(Some).collect());
+        Run {
+            before: State::before(&self.design.program, before),
+            after: State::after(&self.design.program, after, expected.result),
         }
-        state
-    }
-
-    fn after(&self, expected: &Outcome) -> State {
-        let mut state = State::new(&self.design.program);
-        let mut arrays = expected.arrays.iter();
-        for (memory, contents) in self.design.program.memories.iter().zip(&mut state.memories) {
-            match memory.role {
-                Role::Parameter if !memory.lengths.is_empty() => {
-                    *contents = arrays.next().into_iter().flatten().copied().map(Some).collect();
-                }
-                Role::Result => *contents = vec![expected.result],
-                _ => {}
-            }
-        }
-        state
     }
 }
 

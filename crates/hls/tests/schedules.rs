@@ -4,7 +4,7 @@ use ciphermill_hls::ir::{Role, State};
 use ciphermill_hls::report::Report;
 use ciphermill_hls::schedule::Target;
 use ciphermill_hls::schedule::problem::Problem;
-use ciphermill_hls::schedule::simulate::{SimulationError, simulate};
+use ciphermill_hls::schedule::simulate::SimulationError;
 use ciphermill_hls::{Argument, Design, Memories, Options, Source};
 
 fn design(text: &str) -> (Source, Design) {
@@ -13,37 +13,26 @@ fn design(text: &str) -> (Source, Design) {
     (source, design)
 }
 
-/// Runs a design by its schedule, with parameters of ascending elements.
+/// Elements of the parameters.
+fn given(design: &Design) -> Vec<Vec<i128>> {
+    let parameters = design.program.memories.iter().filter(|memory| memory.role == Role::Parameter);
+    parameters.map(|one| (0..one.len()).map(|element| (5 * element + 1) as i128 % 16).collect()).collect()
+}
+
+/// The state after a run by the schedule, and its cycles from start to done.
 fn run(design: &Design) -> Result<(State, u64), SimulationError> {
-    let mut state = State::new(&design.program);
-    for (memory, one) in design.program.memories.iter().enumerate().filter(|(_, one)| one.role == Role::Parameter) {
-        state.memories[memory] = (0..one.len()).map(|element| Some((5 * element + 1) as i128 % 16)).collect();
-    }
-    let memories = &design.program.memories;
-    let cycles = design
-        .kernels
-        .iter()
-        .map(|one| simulate(&one.kernel, &one.addresses, &one.registers, memories, &one.schedule, &mut state));
-    let cycles = cycles.sum::<Result<u64, _>>()?;
+    let mut state = State::before(&design.program, given(design));
+    let cycles = design.simulate(&mut state)?;
     Ok((state, cycles))
 }
 
 fn is_right(text: &str) -> u64 {
     let (source, design) = design(text);
     let (state, cycles) = run(&design).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let parameters: Vec<usize> = (0..design.program.memories.len())
-        .filter(|&memory| design.program.memories[memory].role == Role::Parameter)
-        .collect();
-    let given = parameters.iter().map(|&memory| {
-        let elements = 0..design.program.memories[memory].len();
-        Argument::Elements(elements.map(|element| (5 * element + 1) as i128 % 16).collect())
-    });
-    let (_, expected) =
-        source.interpret(&[], "f", &given.collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{error}"));
-    let found: Vec<_> = parameters.iter().map(|&memory| state.memories[memory].clone()).collect();
-    assert_eq!(found, expected, "{text}");
-    let ends = design.kernels.iter().filter(|one| one.schedule.depth == 1).count() as u64;
-    assert_eq!(design.start_cycles() + cycles + ends, design.run_cycles(), "{text}");
+    let arguments: Vec<Argument> = given(&design).into_iter().map(Argument::Elements).collect();
+    let (_, expected) = source.interpret(&[], "f", &arguments).unwrap_or_else(|error| panic!("{error}"));
+    assert!(state.arrays(&design.program).eq(expected.iter().map(|array| &array[..])), "{text}");
+    assert_eq!(cycles, design.run_cycles(), "{text}");
     cycles
 }
 

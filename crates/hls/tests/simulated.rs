@@ -161,17 +161,7 @@ fn keys(period: usize) -> Vec<Vec<i128>> {
 fn run_of(source: &Source, design: &Design, function: &str, given: Vec<Vec<i128>>) -> Run {
     let arguments: Vec<Argument> = given.iter().cloned().map(Argument::Elements).collect();
     let (_, left) = source.interpret(&[], function, &arguments).unwrap_or_else(|error| panic!("{error}"));
-    let (mut before, mut after) = (State::new(&design.program), State::new(&design.program));
-    let mut contents = given.into_iter().zip(left);
-    for (number, memory) in design.program.memories.iter().enumerate() {
-        if memory.role == Role::Parameter
-            && let Some((given, left)) = contents.next()
-        {
-            before.memories[number] = given.into_iter().map(Some).collect();
-            after.memories[number] = left;
-        }
-    }
-    Run { before, after }
+    Run { before: State::before(&design.program, given), after: State::after(&design.program, left, None) }
 }
 
 /// A design on the bench.

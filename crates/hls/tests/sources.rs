@@ -38,23 +38,15 @@ fn transforms_have_the_values_of_the_reference() {
             let start = std::time::Instant::now();
             let program = source.lower(&defines, function).unwrap_or_else(|error| panic!("{function} {n}: {error}"));
             let lowered = start.elapsed();
-            let mut state = State::new(&program);
-            let mut arguments = Vec::new();
-            for (memory, one) in program.memories.iter().enumerate() {
-                if one.role == Role::Parameter {
-                    let given: Vec<i128> = (0..n).map(|_| (random(&mut seed) % q).into()).collect();
-                    state.memories[memory] = given.iter().copied().map(Some).collect();
-                    arguments.push(Argument::Elements(given));
-                }
-            }
+            let parameters = program.memories.iter().filter(|one| one.role == Role::Parameter);
+            let given: Vec<Vec<i128>> =
+                parameters.map(|_| (0..n).map(|_| (random(&mut seed) % q).into()).collect()).collect();
+            let arguments: Vec<Argument> = given.iter().cloned().map(Argument::Elements).collect();
+            let mut state = State::before(&program, given);
             let (_, expected) =
                 source.interpret(&defines, function, &arguments).unwrap_or_else(|error| panic!("{error}"));
             program.evaluate(&mut state).unwrap();
-            let parameters =
-                program.memories.iter().zip(&state.memories).filter(|(one, _)| one.role == Role::Parameter);
-            for ((_, found), expected) in parameters.zip(&expected) {
-                assert_eq!(found, expected, "{function} {n} {q} {b}");
-            }
+            assert!(state.arrays(&program).eq(expected.iter().map(|array| &array[..])), "{function} {n} {q} {b}");
             let start = std::time::Instant::now();
             let design =
                 source.compile(&defines, function, &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));

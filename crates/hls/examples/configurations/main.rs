@@ -12,10 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ciphermill_hls::analysis::Dependence;
-use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::ir::State;
 use ciphermill_hls::report::Report;
 use ciphermill_hls::schedule::Target;
-use ciphermill_hls::schedule::simulate::simulate;
 use ciphermill_hls::{Argument, Design, Scheduled, Source, banks};
 use serde_json::{Value, json};
 
@@ -227,14 +226,9 @@ fn least_distance(one: &Scheduled) -> Option<usize> {
 
 /// The array parameter after a run by the schedule.
 fn scheduled(design: &Design, array: &[i128]) -> Result<Vec<Option<i128>>, Box<dyn Error>> {
-    let memories = &design.program.memories;
-    let parameter = memories.iter().position(|one| one.role == Role::Parameter).ok_or("no parameter")?;
-    let mut state = State::new(&design.program);
-    state.memories[parameter] = array.iter().copied().map(Some).collect();
-    for one in &design.kernels {
-        simulate(&one.kernel, &one.addresses, &one.registers, memories, &one.schedule, &mut state)?;
-    }
-    Ok(state.memories.swap_remove(parameter))
+    let mut state = State::before(&design.program, [array.to_vec()]);
+    design.simulate(&mut state)?;
+    Ok(state.arrays(&design.program).next().ok_or("no parameter")?.to_vec())
 }
 
 /// Processor time of this thread, from Linux.

@@ -253,7 +253,7 @@ impl Design {
             }
             let _ = writeln!(out, "  end");
         }
-        if memory.role == Role::Result || (memory.role == Role::Parameter && !memory.lengths.is_empty()) {
+        if memory.role == Role::Result || memory.is_array_parameter() {
             let _ = writeln!(out, "  assign {name}_o = {name}_q;");
         }
         out.push('\n');

@@ -48,6 +48,54 @@ impl State {
         };
         Self { memories: program.memories.iter().map(contents).collect() }
     }
+
+    /// The state before a call with these elements of the parameters, in their order. A parameter that is not an array has one
+    /// element.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hls::Source;
+    /// use ciphermill_hls::ir::State;
+    ///
+    /// let source = Source::new("add.c", "void add(unsigned char a[2], unsigned char x) { a[1] = a[0] ^ x; }");
+    /// let program = source.lower(&[], "add")?;
+    /// let mut state = State::before(&program, [vec![6, 0], vec![3]]);
+    /// program.evaluate(&mut state)?;
+    /// assert_eq!(state.arrays(&program).next(), Some(&[Some(6), Some(5)][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn before(program: &Program, parameters: impl IntoIterator<Item = Vec<i128>>) -> Self {
+        let mut state = Self::new(program);
+        let memories = program.memories.iter().zip(&mut state.memories);
+        let contents = memories.filter(|(memory, _)| memory.role == Role::Parameter).map(|(_, contents)| contents);
+        for (contents, elements) in contents.zip(parameters) {
+            *contents = elements.into_iter().map(Some).collect();
+        }
+        state
+    }
+
+    /// The state after a call that leaves these elements in the arrays among the parameters, and this result.
+    #[must_use]
+    pub fn after(program: &Program, arrays: impl IntoIterator<Item = Vec<Option<i128>>>, result: Option<i128>) -> Self {
+        let (mut state, mut arrays) = (Self::new(program), arrays.into_iter());
+        for (memory, contents) in program.memories.iter().zip(&mut state.memories) {
+            if memory.role == Role::Result {
+                *contents = vec![result];
+            } else if memory.is_array_parameter()
+                && let Some(elements) = arrays.next()
+            {
+                *contents = elements;
+            }
+        }
+        state
+    }
+
+    /// The elements of the arrays among the parameters.
+    pub fn arrays<'s>(&'s self, program: &'s Program) -> impl Iterator<Item = &'s [Option<i128>]> {
+        let memories = program.memories.iter().zip(&self.memories);
+        memories.filter(|(memory, _)| memory.is_array_parameter()).map(|(_, contents)| &contents[..])
+    }
 }
 
 impl Program {

@@ -62,6 +62,12 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Whether it is an array among the parameters.
+    #[must_use]
+    pub fn is_array_parameter(&self) -> bool {
+        self.role == Role::Parameter && !self.lengths.is_empty()
+    }
+
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -107,7 +107,7 @@ pub enum SimulationError {
 ///
 /// # Errors
 /// [`SimulationError`], if the schedule breaks a rule.
-pub fn simulate(
+pub(crate) fn simulate(
     kernel: &Kernel,
     addresses: &[Address],
     registers: &[u32],

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use ciphermill_hls::ir::{self, Role, State};
 use ciphermill_hls::schedule::Target;
-use ciphermill_hls::schedule::simulate::simulate;
 use ciphermill_hls::{Design, Source};
 
 use super::Program;
@@ -142,13 +141,10 @@ impl One<'_> {
 
     /// Each access in its cycle.
     fn simulate(&self, design: &Design, summary: &mut Summary) -> Result<(), String> {
-        let memories = &design.program.memories;
         for sample in 0..SAMPLES {
             let mut state = self.begin(&design.program, sample);
-            for one in &design.kernels {
-                let cycles = simulate(&one.kernel, &one.addresses, &one.registers, memories, &one.schedule, &mut state);
-                summary.cycles += cycles.map_err(|error| format!("by its schedule, sample {sample}: {error}"))?;
-            }
+            let cycles = design.simulate(&mut state);
+            summary.cycles += cycles.map_err(|error| format!("by its schedule, sample {sample}: {error}"))?;
             self.compare(sample, "by its schedule", self.outcome(&design.program, &state), summary)?;
         }
         Ok(())
@@ -177,12 +173,8 @@ impl One<'_> {
 
     /// The memories with the inputs.
     fn begin(&self, program: &ir::Program, sample: usize) -> State {
-        let mut state = State::new(program);
-        let parameters = (0..program.memories.len()).filter(|&memory| program.memories[memory].role == Role::Parameter);
-        for (memory, values) in parameters.zip(inputs(self.program, sample)) {
-            state.memories[memory] = values.into_iter().map(|value| Some(value.into())).collect();
-        }
-        state
+        let given = inputs(self.program, sample).into_iter();
+        State::before(program, given.map(|values| values.into_iter().map(i128::from).collect()))
     }
 
     /// The final contents of the memories; `None` if a compared element was never written.
