@@ -121,19 +121,21 @@ impl<'c> Bench<'c> {
         self.set(&format!("{name}_en_i"), 0);
     }
 
+    /// Reads an element in each cycle. Neighbouring reads are of the first and the second half, so of different banks.
     fn load(&mut self, memory: &Memory) -> Vec<u64> {
-        let name = &memory.name;
-        self.set(&format!("{name}_en_i"), 1);
+        let (name, half) = (&memory.name, memory.len().div_ceil(2));
+        let order: Vec<usize> = (0..half).flat_map(|low| [low, low + half]).filter(|&at| at < memory.len()).collect();
+        let mut found = vec![0; memory.len()];
         self.set(&format!("{name}_write_i"), 0);
-        let mut found = Vec::new();
-        for element in 0..memory.len() {
-            self.point(memory, element);
-            self.model.clock();
+        for cycle in 0..=order.len() {
+            self.set(&format!("{name}_en_i"), u64::from(cycle < order.len()));
+            order.get(cycle).into_iter().for_each(|&element| self.point(memory, element));
             self.model.clock();
             self.model.eval();
-            found.push(self.get(&format!("{name}_data_o")));
+            if let Some(&element) = cycle.checked_sub(1).and_then(|before| order.get(before)) {
+                found[element] = self.get(&format!("{name}_data_o"));
+            }
         }
-        self.set(&format!("{name}_en_i"), 0);
         found
     }
 
