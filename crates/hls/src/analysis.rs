@@ -151,6 +151,13 @@ pub fn is_registers(memory: &Memory) -> bool {
     memory.mode != Some(Mode::Stream) && Layout::of(memory).depth == 1
 }
 
+/// Whether the banks of an array are block memories with two ports, each of which reads or writes. Such a memory does not
+/// define the data of a read if the other port writes the same element in the same cycle.
+#[must_use]
+pub fn is_block(memory: &Memory) -> bool {
+    memory.ports == Ports::TwoOfAny && memory.mode != Some(Mode::Stream) && !is_registers(memory)
+}
+
 /// Pairs of accesses that meet in a bank in the same iteration, for memories that have ports. Tables have no ports, but a
 /// copy for each access.
 #[must_use]

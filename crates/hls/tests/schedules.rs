@@ -65,6 +65,34 @@ fn a_read_waits_for_an_address_that_another_read_gives() {
     is_right(text);
 }
 
+/// A late read of the element that the next iteration writes.
+const LATE_READ: &str = "void f(uint8_t a[16], uint8_t b[16]) {
+#pragma HLS bind_storage variable=a type=ram_t2p
+  for (unsigned i = 0; i < 15; i++) {
+#pragma HLS pipeline
+    uint8_t x = b[i];
+    if (x & 1) b[i] = a[i + 1];
+    a[i] = i;
+  }
+}";
+
+#[test]
+fn no_port_reads_what_the_other_port_writes() {
+    is_right(LATE_READ);
+    let (_, right) = design(LATE_READ);
+    let (accesses, depth) = (&right.kernels[0].schedule.accesses, right.kernels[0].schedule.depth);
+    let writes: Vec<usize> =
+        (0..accesses.len()).filter(|&access| right.kernels[0].kernel.accesses[access].written.is_some()).collect();
+    // An earlier write of the same iteration frees the element too soon.
+    let undefined =
+        (0..depth).flat_map(|cycle| writes.iter().map(move |&write| (write, cycle))).any(|(write, cycle)| {
+            let mut wrong = right.clone();
+            wrong.kernels[0].schedule.accesses[write] = cycle;
+            matches!(run(&wrong), Err(SimulationError::Undefined { .. }))
+        });
+    assert!(undefined, "a read and a write of an element in the same cycle are not found");
+}
+
 #[test]
 fn wrong_schedules_are_found() {
     let (_, right) = design(BUTTERFLIES);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Memories, Options, Port, address_bits, elements, vector};
-use crate::analysis::{Layout, is_registers};
+use crate::analysis::{Layout, is_block, is_registers};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Memory, Role};
 use crate::pragma::{Mode, Ports};
@@ -165,7 +165,14 @@ impl Design {
                 }
                 let _ = writeln!(out, "  logic{of}{element} {name}_read_data, {name}_write_data;");
                 let _ = writeln!(out, "  for (genvar bank = 0; bank < {banks}; bank++) begin : gen_{name}");
-                let _ = writeln!(out, "    logic{element} contents[{depth}];");
+                let style = if is_block(memory) { "(* ram_style = \"block\" *) " } else { "" };
+                let _ = writeln!(out, "    {style}logic{element} contents[{depth}];");
+                if is_block(memory) {
+                    let _ = writeln!(
+                        out,
+                        "    // A block memory does not define a read of the element that the other port writes."
+                    );
+                }
                 let _ = writeln!(out, "    always_ff @(posedge clk_i) begin");
                 let assigned = match memory.ports {
                     Ports::ReadAndWrite => vec![
@@ -174,9 +181,10 @@ impl Design {
                     ],
                     Ports::TwoOfAny => (0..2)
                         .flat_map(|port| {
-                            let at = format!("[bank][{port}]");
+                            let (at, other) = (format!("[bank][{port}]"), format!("[bank][{}]", 1 - port));
+                            let meets = format!("{name}_en{other} && {name}_write{other} && {name}_addr[bank][0] == {name}_addr[bank][1]");
                             [
-                                format!("if ({name}_en{at}) {name}_read_data{at} <= contents[{name}_addr{at}];"),
+                                format!("if ({name}_en{at} && !{name}_write{at}) {name}_read_data{at} <= ({meets}) ? 'x : contents[{name}_addr{at}];"),
                                 format!("if ({name}_en{at} && {name}_write{at}) contents[{name}_addr{at}] <= {name}_write_data{at};"),
                             ]
                         })

@@ -9,17 +9,18 @@ use std::ops::RangeInclusive;
 use super::kernel::Emission;
 use super::{address_bits, vector};
 use crate::analysis::{Layout, Trusted, is_registers};
-use crate::compile::Scheduled;
+use crate::compile::{Design, Scheduled};
 
 impl Scheduled {
     /// For each number of iterations at which the second access of a trusted pair comes too early: by how many cycles it comes
     /// before the first access. The list is empty if the schedule keeps the order in any case.
-    pub(crate) fn early(&self, one: &Trusted) -> Vec<u32> {
+    pub(crate) fn early(&self, design: &Design, one: &Trusted) -> Vec<u32> {
         let cycles = &self.schedule.accesses;
-        let late = (cycles[one.first] + one.why.cycles()).saturating_sub(cycles[one.second]);
+        let needed = one.why.cycles(&design.program.memories[self.kernel.accesses[one.first].memory]);
+        let late = (cycles[one.first] + needed).saturating_sub(cycles[one.second]);
         let trips = self.kernel.loops.last().map_or(1, |one| one.trips) as u32;
         let apart = (1..trips).map(|apart| apart.saturating_mul(self.schedule.interval));
-        apart.take_while(|apart| *apart < late).map(|apart| late - one.why.cycles() - apart).collect()
+        apart.take_while(|apart| *apart < late).map(|apart| late - needed - apart).collect()
     }
 }
 
@@ -28,7 +29,7 @@ impl Emission<'_> {
     pub(super) fn trusted(&self, out: &mut String) {
         let is_present = |one: &Trusted| self.scheduled.is_used(one.first) && self.scheduled.is_used(one.second);
         let pairs = self.scheduled.trusted.iter().filter(|one| is_present(one));
-        let pairs: Vec<_> = pairs.map(|one| (one, self.scheduled.early(one))).collect();
+        let pairs: Vec<_> = pairs.map(|one| (one, self.scheduled.early(self.design, one))).collect();
         for (number, (one, early)) in pairs.iter().enumerate() {
             if let (Some(most), Some(least)) = (early.first(), early.last()) {
                 self.pair(out, one, &format!("k{}_t{number}", self.number), *least..=*most);

@@ -439,7 +439,7 @@ impl Writer<'_> {
             why: why(one.why).to_owned(),
             first: one.first,
             second: one.second,
-            asserted: self.kernel.early(one).len(),
+            asserted: self.kernel.early(self.design, one).len(),
             place: Position::of(one.place, self.source),
         }
     }

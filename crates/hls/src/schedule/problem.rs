@@ -39,7 +39,8 @@ impl Problem {
         let Some(model) = Model::of(&work, 1) else { return Self::default() };
         let needed = model.edges.iter().filter(|edge| edge.distance.is_none());
         let latencies = needed.map(|edge| (edge.from, edge.to, edge.cycles as u32)).collect();
-        let dependence = |one: &Distance| (one.first, one.second, one.iterations, one.why.cycles());
+        let dependence =
+            |one: &Distance| (one.first, one.second, one.iterations, one.why.cycles(work.memory(one.first)));
         let bank = |access: usize, iteration: usize| match visits.get(access, iteration) {
             None => -1,
             // The scheduler takes all accesses of a memory for accesses of any bank, if one of them is.

@@ -1,14 +1,14 @@
 //! A simulation of a scheduled kernel, cycle by cycle. A broken rule is an error.
 //!
 //! Each access happens in the cycle of its schedule. In each cycle, reads come first and see the writes of earlier cycles. The
-//! writes of the cycle follow. The simulation is not part of the compiler; it tests schedules. It counts cycles, and does not
+//! writes of the cycle follow. A block memory does not define a read and a write of one element in the same cycle. The simulation is not part of the compiler; it tests schedules. It counts cycles, and does not
 //! check whether a path fits the clock period.
 
 use std::collections::HashMap;
 
 use super::limits::MEMORY_CYCLES;
 use super::types::{Address, Schedule};
-use crate::analysis::{Layout, is_registers};
+use crate::analysis::{Layout, is_block, is_registers};
 use crate::ir::{Kernel, Memory, Node, Op, Role, State};
 use crate::pragma::{Mode, Ports};
 
@@ -46,6 +46,20 @@ pub enum SimulationError {
     /// Two accesses write an element in the same cycle.
     #[error("{memory}[{element}] is written twice in cycle {cycle} of {kernel}")]
     Collision {
+        /// The kernel.
+        kernel: String,
+        /// The memory.
+        memory: String,
+        /// The number of the element.
+        element: usize,
+        /// The cycle.
+        cycle: u64,
+    },
+    /// A port of a block memory reads an element that the other port writes.
+    #[error(
+        "{memory}[{element}] is read and written in cycle {cycle} of {kernel}, which a block memory does not define"
+    )]
+    Undefined {
         /// The kernel.
         kernel: String,
         /// The memory.
@@ -211,14 +225,14 @@ impl Simulation<'_> {
         let end = self.schedule.cycles(self.kernel);
         let mut iterations: HashMap<usize, Iteration> = HashMap::new();
         for of_cycle in events.chunk_by(|a, b| a.0 == b.0) {
-            let (mut asked, mut written) = (Asked::new(), HashMap::new());
+            let (mut asked, mut used) = (Asked::new(), HashMap::new());
             for &(cycle, _, number, access) in of_cycle {
                 if cycle >= end {
                     return Err(SimulationError::Late { kernel: self.name(), access, cycle });
                 }
                 let begun = || Iteration { values: vec![None; self.kernel.graph.len()], left: accesses };
                 let iteration = iterations.entry(number).or_insert_with(begun);
-                self.access(access, number, cycle, &mut iteration.values, state, &mut asked, &mut written)?;
+                self.access(access, number, cycle, &mut iteration.values, state, &mut asked, &mut used)?;
                 iteration.left -= 1;
                 if iteration.left == 0 {
                     iterations.remove(&number);
@@ -237,7 +251,7 @@ impl Simulation<'_> {
         values: &mut [Option<i128>],
         state: &mut State,
         asked: &mut Asked,
-        written: &mut HashMap<(usize, usize), u64>,
+        used: &mut HashMap<(usize, usize), bool>,
     ) -> Result<(), SimulationError> {
         let one = &self.kernel.accesses[access];
         if one.condition.is_some_and(|condition| self.value(condition, iteration, values) == 0) {
@@ -251,13 +265,19 @@ impl Simulation<'_> {
         match (one.written, *place) {
             (Some(value), _) => {
                 *place = Some(self.value(value, iteration, values));
-                match written.insert((one.memory, element), cycle) {
-                    None => Ok(()),
-                    Some(_) => Err(SimulationError::Collision { kernel: self.name(), memory, element, cycle }),
+                match used.insert((one.memory, element), true) {
+                    Some(true) => Err(SimulationError::Collision { kernel: self.name(), memory, element, cycle }),
+                    Some(false) if is_block(self.memory(access)) => {
+                        Err(SimulationError::Undefined { kernel: self.name(), memory, element, cycle })
+                    }
+                    _ => Ok(()),
                 }
             }
             (None, None) => Err(SimulationError::Unwritten { kernel: self.name(), memory, element, cycle }),
-            (None, Some(value)) => self.has_read(access, value, values),
+            (None, Some(value)) => {
+                used.insert((one.memory, element), false);
+                self.has_read(access, value, values)
+            }
         }
     }
 

@@ -101,7 +101,7 @@ impl<'a> Work<'a> {
 
     /// The least number of cycles between two dependent accesses.
     pub(super) fn needed(&self, one: &Distance) -> i64 {
-        one.why.cycles().into()
+        one.why.cycles(self.memory(one.first)).into()
     }
 
     /// The cycle and the time of each node, and the earliest cycle of each access, for these cycles of accesses. An access
