@@ -1,6 +1,7 @@
 """Line and toggle coverage of every unit by the co-simulation tests.
 
     python hw/flow/coverage.py            build, run, count; writes hw/reports/coverage.json
+    python hw/flow/coverage.py UNIT…      the same for units that have a test file of their name; the others stay in the report
     python hw/flow/coverage.py --count    count again what the last run left
     python hw/flow/coverage.py --list     also name what is not covered
 
@@ -21,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from units import BUILD, digest
 
@@ -199,9 +201,22 @@ def unit_sources(unit: str) -> str:
     return digest(sorted((ROOT / "hw/rtl" / unit).glob("*.sv")))
 
 
-def run(work: Path) -> None:
-    """Builds with counters and runs all tests."""
+def test_files() -> set[str]:
+    """The names of the co-simulation tests."""
+    return {path.stem for path in (ROOT / "crates/cosim/tests").glob("*.rs")}
+
+
+def merged(units: dict[str, Any], missing: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """The report's other units and their points, with these."""
+    known = json.loads(REPORT.read_text()) if REPORT.exists() else {"units": {}, "not_covered": []}
+    others = [point for point in known["not_covered"] if point.split("/")[0] not in units]
+    return dict(sorted({**known["units"], **units}.items())), sorted(others + missing)
+
+
+def run(work: Path, only: set[str]) -> None:
+    """Builds with counters and runs all tests, or those of some units."""
     units = tomllib.loads((ROOT / "hw/units.toml").read_text())["unit"]
+    units = [unit for unit in units if not only or unit["name"] in only]
     names = [f"{unit['name']}/{configuration['name']}" for unit in units for configuration in unit["configuration"]]
     records = work / "records"
     shutil.rmtree(records, ignore_errors=True)
@@ -216,7 +231,7 @@ def run(work: Path) -> None:
         "CIPHERMILL_HW_RECORDS": str(records),
         "CARGO_TARGET_DIR": str(MODELS.resolve()),
     }
-    files = {path.stem for path in (ROOT / "crates/cosim/tests").glob("*.rs")} - COMPARISONS
+    files = only or test_files() - COMPARISONS
     tests = [word for file in sorted(files) for word in ("--test", file)]
     command = ["cargo", "test", "--locked", "-p", "ciphermill-cosim", *tests, "--no-fail-fast"]
     log = work / "log"
@@ -229,20 +244,29 @@ def run(work: Path) -> None:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "units", nargs="*", metavar="UNIT", help="a unit with a test file of its name (default: all units)"
+    )
     parser.add_argument("--count", action="store_true", help="do not build and run")
     parser.add_argument("--list", action="store_true", help="name every point that is not covered")
     parser.add_argument("--work", type=Path, default=BUILD / "coverage")
     options = parser.parse_args()
 
+    only = set(options.units)
+    if unknown := only - (folders() & test_files()):
+        parser.error(f"{', '.join(sorted(unknown))}: use units that have a file in crates/cosim/tests")
     if not options.count:
-        run(options.work)
+        run(options.work, only)
     covered: dict[Point, int] = defaultdict(int)
     for point, hits in points(path.read_text() for path in sorted((options.work / "records").glob("*.cov"))):
-        covered[point] += hits
+        if not only or point.file.split("/")[0] in only:
+            covered[point] += hits
     if not covered:
         raise SystemExit(f"{options.work / 'records'} has no counts")
     listed = tomllib.loads((ROOT / "hw/lint/coverage-exclusions.toml").read_text()).get("exclusion", [])
-    units, missing, wrong = count(covered, [Exclusion(**entry) for entry in listed])
+    exclusions = [Exclusion(**entry) for entry in listed]
+    exclusions = [one for one in exclusions if not only or one.file.split("/")[0] in only]
+    units, missing, wrong = count(covered, exclusions)
 
     print(f"{'unit':20} {'lines':>18} {'toggles':>22}   excluded")
     low: list[str] = []
@@ -255,16 +279,18 @@ def main() -> int:
         low.extend(f"{unit}: {kind} {percent(at)} %" for kind, at in kinds.items() if below(at))
     for text in in_ranges(missing) if options.list else []:
         print(f"    {text}")
-    absent = folders() - set(units)
+    absent = (only or folders()) - set(units)
     low.extend(f"{unit}: no points at all" for unit in sorted(absent))
     for problem in wrong + low:
         print(f"wrong: {problem}", file=sys.stderr)
     if not wrong and not low:
+        found = {unit: {**kinds, "sources": unit_sources(unit)} for unit, kinds in units.items()}
+        counted, not_covered = merged(found, list(in_ranges(missing))) if only else (found, list(in_ranges(missing)))
         report = {
             "schema": "ciphermill.hw.coverage/1",
             "bound_percent": BOUND,
-            "units": {unit: {**kinds, "sources": unit_sources(unit)} for unit, kinds in units.items()},
-            "not_covered": list(in_ranges(missing)),
+            "units": counted,
+            "not_covered": not_covered,
             "exclusions": listed,
         }
         REPORT.parent.mkdir(exist_ok=True)

@@ -119,6 +119,17 @@ class Coverage(unittest.TestCase):
         }
         self.assertEqual(set(coverage.in_ranges(points)), expected)
 
+    def test_units_of_an_earlier_run_stay_in_the_report(self) -> None:
+        """A unit that is counted again loses its old points."""
+        known = {"units": {"a": {"old": 1}, "c": {"old": 1}}, "not_covered": ["a/a.sv:1: line if", "c/c.sv:1: line if"]}
+        with tempfile.TemporaryDirectory() as name:
+            report_of = Path(name) / "coverage.json"
+            report_of.write_text(json.dumps(known))
+            with unittest.mock.patch.object(coverage, "REPORT", report_of):
+                units, missing = coverage.merged({"b": {"new": 1}, "c": {"new": 1}}, ["b/b.sv:2: line if"])
+        self.assertEqual(units, {"a": {"old": 1}, "b": {"new": 1}, "c": {"new": 1}})
+        self.assertEqual(missing, ["a/a.sv:1: line if", "b/b.sv:2: line if"])
+
 
 class Lint(unittest.TestCase):
     """What Verilator looks at beyond the configurations."""
