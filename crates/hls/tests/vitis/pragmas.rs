@@ -138,7 +138,7 @@ pub(crate) fn forms(sources: &Sources) -> Vec<Finding> {
     })
 }
 
-/// What is wrong with the form of a pragma.
+/// The mistake in the form of a pragma, if one exists.
 fn mistake(sources: &Sources, one: &Pragma<'_>) -> Option<String> {
     let Some(form) = one.form() else { return Some(format!("`{}` is not documented", one.words.join(" "))) };
     let (settings, words) = one.settings();
@@ -185,7 +185,7 @@ pub(crate) fn places(sources: &Sources) -> Vec<Finding> {
     })
 }
 
-/// What is wrong with the place of a pragma.
+/// The mistake in the place of a pragma, if one exists.
 fn misplaced(file: &File, one: &Pragma<'_>) -> Option<String> {
     let form = one.form()?;
     let Some(function) = function_of(one.node) else { return Some("outside of functions".to_owned()) };
