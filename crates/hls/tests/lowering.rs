@@ -130,3 +130,24 @@ fn a_transform_becomes_a_module() {
     }
     assert!(text.starts_with("// Compiled from ntt_gs.c"));
 }
+
+#[test]
+fn a_memory_has_the_bits_of_the_values_that_pass_through_others() {
+    let text = "#include <assert.h>
+#include <stdint.h>
+void f(uint16_t a[8]) {
+  uint16_t kept[2];
+  for (unsigned i = 0; i < 8; i++) {
+    uint16_t x = a[i];
+    assert(x < 3329);
+    if (i < 2) {
+      uint16_t y = a[7 - i];
+      assert(y < 3329);
+      kept[i] = y;
+    }
+    a[i] = i < 6 ? x : kept[i - 6 & 1];
+  }
+}";
+    let program = Source::new("f.c", text).lower(&[], "f").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(program.memories.iter().map(|memory| memory.bits()).collect::<Vec<_>>(), [12, 12]);
+}

@@ -109,20 +109,27 @@ impl Body {
         Ok(all)
     }
 
-    /// Notes the facts of an assertion. Outside of conditions, they hold for the whole kernel.
-    pub(super) fn assert(&mut self, condition: Node) {
-        let facts = facts::of(&self.graph, condition, true);
-        match self.conditions.last_mut() {
-            Some((_, known)) => known.extend(facts),
-            None => {
-                for fact in facts {
-                    match fact {
-                        Fact::Range(node, range) => self.graph.narrow(node, range),
-                        Fact::NotBelow(..) => self.asserted.push(fact),
-                    }
-                }
+    /// Notes the facts of an assertion. Outside of conditions, they hold for the whole kernel, as does the range of an element
+    /// that is read under the conditions of the assertion only.
+    pub(super) fn assert(&mut self, condition: Node, place: Place) -> Result<()> {
+        let around = self.condition(0, place)?;
+        for fact in facts::of(&self.graph, condition, true) {
+            let everywhere = match fact {
+                Fact::Range(node, _) => around.is_none() || self.is_read_under(around, node),
+                Fact::NotBelow(..) => around.is_none(),
+            };
+            match (fact, self.conditions.last_mut()) {
+                (Fact::Range(node, range), _) if everywhere => self.graph.narrow(node, range),
+                (_, Some((_, known))) => known.push(fact),
+                (_, None) => self.asserted.push(fact),
             }
         }
+        Ok(())
+    }
+
+    /// Whether a node is the element of a read under exactly these conditions.
+    fn is_read_under(&self, conditions: Option<Node>, node: Node) -> bool {
+        matches!(self.graph.get(node).op, Op::Read(access) if self.accesses[access].condition == conditions)
     }
 
     /// The range of a node if the conditions around the present statement hold.

@@ -414,8 +414,7 @@ impl<'u> Lowering<'u> {
                 if body.graph.constant(condition) == Some(0) {
                     return Err(Problem::new(place, "an assertion that never holds", "correct it"));
                 }
-                body.assert(condition);
-                Ok(())
+                body.assert(condition, place)
             }
             StmtKind::Return(_) => Err(Problem::new(place, "a `return` inside of a loop", "return at the end")),
             StmtKind::Pragma(pragma) => self.pragma_inside(pragma, place),

@@ -21,6 +21,8 @@ const MAX_ITERATIONS: usize = 1 << 22;
 const MAX_STATEMENTS: usize = 1 << 18;
 /// Statements and expressions after unrolling and inlining.
 const MAX_STEPS: usize = 1 << 22;
+/// Passes with the ranges of the pass before.
+const MAX_RANGES: usize = 4;
 /// Nested calls.
 const MAX_CALLS: usize = 64;
 /// Nested loops.
@@ -34,10 +36,17 @@ const MAX_TEMPORARIES: usize = 1 << 12;
 
 /// Lowers a function of a source.
 pub(crate) fn lower(unit: &Unit, name: &str) -> Result<Program> {
-    // Elements of a local memory have the range of the written values. The first pass finds it from the ranges of types.
-    let first = Lowering::run(unit, name, &[])?;
-    let ranges = written(&first);
-    let program = Lowering::run(unit, name, &ranges)?;
+    // Elements have the range of the written values. The first pass finds it from the ranges of types. A written value may
+    // come from another memory, whose range only the next pass knows.
+    let (mut program, mut ranges) = (Lowering::run(unit, name, &[])?, Vec::new());
+    for _ in 0..MAX_RANGES {
+        let found = written(&program);
+        if found == ranges {
+            break;
+        }
+        program = Lowering::run(unit, name, &found)?;
+        ranges = found;
+    }
     streams::check(&program)?;
     Ok(program)
 }
