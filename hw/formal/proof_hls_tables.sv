@@ -41,15 +41,15 @@ module hls_tables (
   // The table squares.
   function automatic logic [3:0] squares_at(logic [2:0] row);
     case (row)
-      3'd0: return 4'd0;
-      3'd1: return 4'd1;
-      3'd2: return 4'd4;
-      3'd3: return 4'd1;
-      3'd4: return 4'd0;
-      3'd5: return 4'd1;
-      3'd6: return 4'd4;
-      3'd7: return 4'd9;
-      default: return '0;
+      3'd0: squares_at = 4'd0;
+      3'd1: squares_at = 4'd1;
+      3'd2: squares_at = 4'd4;
+      3'd3: squares_at = 4'd1;
+      3'd4: squares_at = 4'd0;
+      3'd5: squares_at = 4'd1;
+      3'd6: squares_at = 4'd4;
+      3'd7: squares_at = 4'd9;
+      default: squares_at = '0;
     endcase
   endfunction
 

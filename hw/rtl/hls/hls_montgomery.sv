@@ -66,7 +66,7 @@ module hls_montgomery (
   end
 
   logic [9:0] [27:0] sums_q;
-  logic [0:0] [3:0] carry_q;
+  logic [0:0] [1:0] carry_q;
   // Kernel DIGITS_OF_B: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
   logic [3:0] k0_wait_q;
@@ -860,8 +860,8 @@ module hls_montgomery (
   // Line 38: writes carry.
   logic k1_x0_en;
   assign k1_x0_en = k1_valid[0];
-  logic [3:0] k1_x0_data;
-  assign k1_x0_data = 4'd0;
+  logic [1:0] k1_x0_data;
+  assign k1_x0_data = 2'd0;
 
   // Kernel CARRIES: while k2_valid[i] is high, an iteration is in its cycle i.
   logic k2_issue, k2_all_q;
@@ -891,7 +891,7 @@ module hls_montgomery (
   logic [27:0] k2_limb_n4_c1;
   logic [27:0] k2_limb_n4;
   assign k2_limb_n4 = sums_q[k2_l0_carries_q];
-  logic [3:0] k2_n7;
+  logic [1:0] k2_n7;
   assign k2_n7 = carry_q[0];
   logic [27:0] k2_now_n8;
   assign k2_now_n8 = k2_limb_n4_c1 + 28'(k2_n7);
@@ -913,8 +913,8 @@ module hls_montgomery (
   // Line 47: writes carry.
   logic k2_x3_en;
   assign k2_x3_en = k2_valid[1];
-  logic [3:0] k2_x3_data;
-  assign k2_x3_data = 4'(k2_n12);
+  logic [1:0] k2_x3_data;
+  assign k2_x3_data = k2_n12;
 
   // The registers of a.
   always_ff @(posedge clk_i) begin

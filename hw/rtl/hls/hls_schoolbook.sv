@@ -15,7 +15,7 @@ module hls_schoolbook (
   output logic [15:0] [15:0] b_o,  // b: elements at the end.
   output logic               c_valid_o,  // c: stream: the element is valid.
   input  logic               c_ready_i,  // c: stream: the receiver takes the element.
-  output logic [15:0]        c_data_o  // c: stream: the element.
+  output logic [11:0]        c_data_o  // c: stream: the element.
 );
   // The kernels, one after another.
   logic [1:0] active_q, ends;
@@ -1961,8 +1961,8 @@ module hls_schoolbook (
   // Line 42: writes c.
   logic k1_x1_en;
   assign k1_x1_en = k1_valid[0];
-  logic [15:0] k1_x1_data;
-  assign k1_x1_data = 16'(k1_n4);
+  logic [11:0] k1_x1_data;
+  assign k1_x1_data = k1_n4;
 
   // The kernel runs if each stream offers the requested element and takes the written one.
   assign k1_given = 1'b1;
@@ -1980,7 +1980,7 @@ module hls_schoolbook (
 
   // The stream c.
   assign c_valid_o = (k1_x1_en) && k1_given;
-  assign c_data_o = ({16{k1_x1_en}} & k1_x1_data);
+  assign c_data_o = ({12{k1_x1_en}} & k1_x1_data);
 
   // The registers of turned.
   always_ff @(posedge clk_i) begin

@@ -140,9 +140,9 @@ impl Design {
                 let _ = writeln!(out, "  function automatic logic{element} {name}_at(logic{} row);", vector(row));
                 let _ = writeln!(out, "    case (row)");
                 for (row_of, value) in contents.iter().enumerate() {
-                    let _ = writeln!(out, "      {row}'d{row_of}: return {}'d{value};", memory.bits());
+                    let _ = writeln!(out, "      {row}'d{row_of}: {name}_at = {}'d{value};", memory.bits());
                 }
-                let _ = writeln!(out, "      default: return '0;\n    endcase\n  endfunction\n");
+                let _ = writeln!(out, "      default: {name}_at = '0;\n    endcase\n  endfunction\n");
             }
             _ if is_registers(memory) => {
                 let _ = writeln!(out, "  logic{}{element} {name}_q;", elements(banks));
