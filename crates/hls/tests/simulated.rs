@@ -1,5 +1,5 @@
-//! Modules in Verilator: streams of several elements an iteration, and dependences that a pragma declares to be absent and that
-//! depend on data. The latter are also in the report.
+//! Modules in Verilator: streams of several elements an iteration, products that share multipliers, and dependences that a pragma
+//! declares to be absent and that depend on data. The latter are also in the report.
 
 mod verilator;
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use ciphermill_hls::ir::{Memory, Role, State};
 use ciphermill_hls::report::Report;
 use ciphermill_hls::schedule::Target;
-use ciphermill_hls::{Argument, Design, Memories, OnBench, Options, Run, Source, bench};
+use ciphermill_hls::{Argument, Design, Memories, OnBench, Options, Run, Scheduled, Source, bench};
 use ciphermill_testing::{Need, not_run};
 
 /// Products gathered by keys, in a memory or in registers.
@@ -95,6 +95,35 @@ void through_a_product(uint16_t a[16], uint16_t b[16], uint16_t t[4096]) {
     uint16_t x = a[i], y = b[i];
     uint16_t unused = t[(uint32_t)(x ^ y) * (x | 1) & 4095];
     b[i] = (uint32_t)x * y & 65535;
+  }
+}
+";
+
+/// Products that share multipliers: in one loop, in a nest whose stages overlap, and next to a stream, which stalls them.
+const SHARED: &str = "#include <stdint.h>
+void shared(uint16_t a[48], uint32_t b[16]) {
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline
+    uint16_t x = a[i], y = a[i + 16], z = a[i + 32];
+    b[i] = ((uint32_t)x * y & 65535) * z ^ (uint32_t)y * z;
+  }
+}
+void shared_in_stages(uint16_t a[64]) {
+  for (unsigned s = 0; s < 3; s++)
+    for (unsigned i = 0; i < 12; i++) {
+#pragma HLS pipeline
+      unsigned x = a[i], y = a[i + 16], z = a[i + 32];
+      a[i] = ((uint64_t)x * y & 1023) * z & 65535;
+      a[i + 16] = (uint64_t)y * (z ^ 5) & 65535;
+      a[i + 32] = (uint64_t)x * (z | 1) & 65535;
+    }
+}
+void shared_and_stalled(uint16_t a[48], uint32_t b[16]) {
+#pragma HLS interface axis port=b
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline
+    uint16_t x = a[i], y = a[i + 16], z = a[i + 32];
+    b[i] = ((uint32_t)x * y & 65535) * z ^ (uint32_t)y * z;
   }
 }
 ";
@@ -232,6 +261,9 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
     };
     let stalls = ["from_memory", "to_memory", "pairs_of_streams"].map(|name| module(STALLS, name));
     let unused = ["through_a_table", "through_a_product"].map(|name| module(UNUSED, name));
+    let shared = ["shared", "shared_in_stages", "shared_and_stalled"].map(|name| module(SHARED, name));
+    let products = |one: &Module| one.design.kernels.iter().map(Scheduled::shared_products).sum::<usize>();
+    assert!(shared.iter().all(|one| products(one) > 1), "{:?}", shared.each_ref().map(products));
     let others = [
         streaming(),
         trusting("memory_kept", "gather", 1),
@@ -239,7 +271,7 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
         trusting("registers_kept", "gather_registers", 1),
         trusting("registers_broken", "gather_registers", 0),
     ];
-    let modules: Vec<Module> = stalls.into_iter().chain(unused).chain(others).collect();
+    let modules: Vec<Module> = stalls.into_iter().chain(unused).chain(shared).chain(others).collect();
     let (success, text) = simulated(&root, &sources(&modules));
     assert!(success && text.contains("all right"), "{text}");
     let raised = |one: &Module| {
