@@ -83,7 +83,17 @@ impl<'u> Interpreter<'u> {
     /// The function with this name.
     pub(crate) fn function(&self, name: &str, place: Place) -> Result<&'u Function> {
         let found = self.unit.functions.iter().find(|function| function.name == name);
-        found.ok_or_else(|| Problem::new(place, format!("no function `{name}`"), "define it in this file"))
+        found.ok_or_else(|| Problem::new(place, format!("no function `{name}`"), self.defined()))
+    }
+
+    /// The way out where a function does not exist.
+    fn defined(&self) -> String {
+        let names: Vec<&str> = self.unit.functions.iter().map(|function| function.name.as_str()).collect();
+        if names.is_empty() {
+            "define it".to_owned()
+        } else {
+            format!("define it; the source has {}", names.join(", "))
+        }
     }
 
     /// The type of a function's result.

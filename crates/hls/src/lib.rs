@@ -11,6 +11,7 @@ mod interpret;
 pub mod ir;
 mod lifetimes;
 mod lower;
+mod naming;
 mod parse;
 pub mod pragma;
 mod read;
@@ -19,6 +20,7 @@ pub mod schedule;
 mod sharing;
 mod streams;
 mod typing;
+mod unwritten;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -159,7 +159,12 @@ impl<'a> Settings<'a> {
         match given.or(word) {
             Some(text) => among(text)
                 .ok_or_else(|| self.problem(format!("{key}={text}"), format!("use one of {}", choices.join(", ")))),
-            None => Err(self.problem(format!("no {key}"), format!("add {key}=<one of {}>", choices.join(", ")))),
+            None => Err(match self.words.first() {
+                Some(word) => {
+                    self.problem(format!("`{word}` is not supported"), format!("use one of {}", choices.join(", ")))
+                }
+                None => self.problem(format!("no {key}"), format!("add {key}=<one of {}>", choices.join(", "))),
+            }),
         }
     }
 
@@ -169,7 +174,11 @@ impl<'a> Settings<'a> {
             Some(left) if left.contains(|c: char| !c.is_ascii_alphanumeric() && c != '_') => {
                 Err(self.problem(format!("`{left}` is not a setting"), "use a macro in place of an expression"))
             }
-            Some(left) => Err(self.problem(format!("`{left}` is not known"), "remove it")),
+            Some("factor") if self.name.eq_ignore_ascii_case("unroll") => {
+                let way_out = "remove it, or split the loop into two and unroll the inner one";
+                Err(self.problem("`factor` is not supported, because a loop is unrolled completely", way_out))
+            }
+            Some(left) => Err(self.problem(format!("`{left}` is not supported"), "remove it")),
             None => Ok(()),
         }
     }
@@ -240,7 +249,8 @@ impl Pragma {
             "inline" => Self::Inline,
             _ => {
                 let known = "array_partition, pipeline, unroll, dependence, interface, bind_storage or inline";
-                return Err(Problem::new(place, format!("pragma HLS `{name}` is not known"), format!("use {known}")));
+                let way_out = format!("remove it, or use {known}");
+                return Err(Problem::new(place, format!("pragma HLS `{name}` is not supported"), way_out));
             }
         };
         given.end()?;
@@ -289,16 +299,16 @@ mod tests {
     fn what_is_not_known_is_refused() {
         for (text, part) in [
             ("omp parallel", "pragma `omp` is not known"),
-            ("HLS dataflow", "pragma HLS `dataflow` is not known"),
+            ("HLS dataflow", "pragma HLS `dataflow` is not supported"),
             ("HLS pipeline II=0", "pragma pipeline: ii=0; use 1 to 4096"),
             ("HLS pipeline II=N", "pragma pipeline: ii=N; use a number, or the name of a macro"),
-            ("HLS pipeline rewind", "pragma pipeline: `rewind` is not known"),
+            ("HLS pipeline rewind", "pragma pipeline: `rewind` is not supported"),
             ("HLS array_partition complete", "no variable"),
             ("HLS array_partition variable=a block", "block without a factor"),
             ("HLS array_partition variable=a complete dim=9", "dim=9"),
-            ("HLS dependence variable=a intra false", "no type"),
-            ("HLS dependence variable=a inter true", "no dependent"),
-            ("HLS interface m_axi port=a", "no mode; add mode=<one of ap_ctrl_hs, ap_memory, axis>"),
+            ("HLS dependence variable=a intra false", "`intra` is not supported; use one of inter"),
+            ("HLS dependence variable=a inter true", "`true` is not supported; use one of false"),
+            ("HLS interface m_axi port=a", "`m_axi` is not supported; use one of ap_ctrl_hs, ap_memory, axis"),
             ("HLS bind_storage variable=a type=rom_1p", "type=rom_1p"),
         ] {
             let said = read(text).unwrap_err();

@@ -234,12 +234,11 @@ pub(crate) fn check_independence(
         let Some(one) = distances.iter().find(refutes) else { continue };
         let memory = &memories[*number];
         let element = visits.get(one.second, one.at).and_then(|visit| visit.element).unwrap_or_default();
-        let indices: String = memory.indices(element).iter().map(|index| format!("[{index}]")).collect();
         let what = format!(
-            "iteration {} of `{}` reads `{}{indices}`, which iteration {} writes, so iterations depend on one another",
+            "iteration {} of `{}` reads `{}`, which iteration {} writes, so iterations depend on one another",
             one.at,
             kernel.name,
-            memory.name,
+            memory.element_name(element),
             one.at - one.iterations
         );
         return Err(Problem::new(*place, what, "remove the pragma, or change the order of iterations"));

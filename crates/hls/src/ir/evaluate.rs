@@ -9,7 +9,8 @@ pub struct State {
     pub memories: Vec<Vec<Option<i128>>>,
 }
 
-/// Why an evaluation stops. An accepted program whose assertions hold does not stop early.
+/// Errors of an evaluation. An accepted program stops early only if an assertion of the source does not hold, or if a read
+/// whose condition or index depends on data meets an element that nothing has written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
     /// An element is read before it is written.

@@ -97,6 +97,13 @@ impl Memory {
         indices
     }
 
+    /// The text of the element with that number, as in C.
+    #[must_use]
+    pub fn element_name(&self, element: usize) -> String {
+        let indices = self.indices(element).into_iter().map(|index| format!("[{index}]"));
+        indices.fold(self.name.clone(), |text, index| text + &index)
+    }
+
     /// The bits of an element.
     #[must_use]
     pub fn bits(&self) -> u32 {

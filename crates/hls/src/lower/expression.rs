@@ -416,7 +416,11 @@ impl<'u> Lowering<'u> {
                 }
                 body.assert(condition, place)
             }
-            StmtKind::Return(_) => Err(Problem::new(place, "a `return` inside of a loop", "return at the end")),
+            StmtKind::Return(_) => Err(Problem::new(
+                place,
+                "a `return` before the end of the function",
+                "assign the result to a variable, and return it at the end",
+            )),
             StmtKind::Pragma(pragma) => self.pragma_inside(pragma, place),
         }
     }

@@ -12,7 +12,7 @@ use crate::diagnostic::{Place, Problem, Result};
 use crate::interpret::{Argumented, Array, Interpreter};
 use crate::ir::{Kernel, Loop, Memory, Node, Program, Role};
 use crate::pragma::{Mode, Pragma};
-use crate::streams;
+use crate::{naming, streams, unwritten};
 use body::Body;
 
 /// Iterations of all kernels together.
@@ -47,7 +47,10 @@ pub(crate) fn lower(unit: &Unit, name: &str) -> Result<Program> {
         program = Lowering::run(unit, name, &found)?;
         ranges = found;
     }
+    let place = unit.functions.iter().find(|one| one.name == name).map_or(Place::BEGIN, |one| one.place);
+    naming::check(&program, place)?;
     streams::check(&program)?;
+    unwritten::check(&program)?;
     Ok(program)
 }
 
@@ -661,7 +664,7 @@ impl<'u> Lowering<'u> {
 
     /// A loop whose trip count is a constant.
     fn trips(&mut self, one: &For, place: Place) -> Result<Loop> {
-        let way_out = "use constants for its first value, bound and step";
+        let way_out = "use constants for its first value, bound and step, and an `if` for what depends on variables";
         let mut constant =
             |expression: &Expr, of: &str| self.demanded(expression, || format!("the {of} of a loop"), way_out);
         let (first, bound, step) =
@@ -706,7 +709,12 @@ impl<'u> Lowering<'u> {
                 let what = format!("more than {MAX_LOOPS} loops inside of one another");
                 return Err(Problem::new(at, what, "unroll some, or merge two loops into one"));
             }
-            loops.push((self.trips(one, at)?, one));
+            // A bound that depends on an outer loop is not a constant.
+            let outer = loops.iter().map(|(_, one)| (one.variable.clone(), Binding::Value(one.of, None, 0)));
+            self.scopes.push(outer.collect());
+            let trips = self.trips(one, at);
+            self.scopes.pop();
+            loops.push((trips?, one));
             let (pragmas, statements) = parts(&one.body);
             let mut pipeline = None;
             let mut independent = Vec::new();

@@ -94,7 +94,7 @@ impl File {
                         return Err(text.problem(
                             node,
                             format!("#error {argument}"),
-                            "define the macros that the source requires",
+                            "define the macros that the source requires, or change their values",
                         ));
                     }
                     other => {
@@ -119,7 +119,11 @@ impl File {
             headers.iter().enumerate().find(|(_, (known, _))| Some(known.as_str()) == name)
         else {
             let known = HEADERS.iter().map(|&one| one.to_owned()).chain(headers.keys().map(|one| format!("\"{one}\"")));
-            let way_out = format!("include {} only", known.collect::<Vec<_>>().join(", "));
+            let known = known.collect::<Vec<_>>().join(", ");
+            let way_out = match name {
+                Some(name) => format!("add `{name}` to the folder of the source, or include {known}"),
+                None => format!("include {known} only"),
+            };
             return Err(text.problem(node, format!("`#include {path}`"), way_out));
         };
         if std::iter::successors(node.parent(), |one| one.parent()).any(|one| one.kind() == "compound_statement") {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{AccessReport, KernelReport, Operation, Report};
+use crate::schedule::Target;
 
 /// The greatest number of cycles of an iteration that is drawn as a table. Longer iterations are listed with cycle numbers.
 const COLUMNS: u32 = 128;
@@ -30,6 +31,27 @@ pub(super) fn cycles(count: u64) -> String {
 }
 
 impl Report {
+    /// What a user must know of the module besides its figures: trusted dependences, and a path that exceeds the clock period.
+    #[must_use]
+    pub fn notes(&self, target: &Target) -> Vec<String> {
+        let trusted = self.kernels.iter().flat_map(|kernel| &kernel.trusted).map(|one| {
+            let (memory, place) = (&one.memory, &one.place);
+            format!("trusted, not proved: iterations do not depend on one another through `{memory}` ({place}); the module asserts it in simulation")
+        });
+        let mut notes: Vec<String> = trusted.collect();
+        notes.dedup();
+        let slowest = self.kernels.iter().flat_map(|kernel| &kernel.operations).map(|one| one.to_ps).max().unwrap_or(0);
+        let needed = f64::from(slowest) / 1e3 + target.setup;
+        if needed > target.period + 1e-9 {
+            let reached = (1e3 / needed).floor();
+            notes.push(format!(
+                "the longest path takes {needed:.1} ns, more than a period of {} MHz; use a clock of {reached} MHz or less",
+                self.target.mhz
+            ));
+        }
+        notes
+    }
+
     /// The schedule as text: facts of each kernel, its accesses and operations by cycle.
     #[must_use]
     pub fn schedule_text(&self) -> String {

@@ -31,6 +31,35 @@ void f(uint8_t a[4]) {
         "f.c:4:40: `g` is called inside of more than 64 calls; use a loop in place of recursion",
     ),
     (
+        "a parameter with the name of the clock",
+        r"void f(uint8_t clk[4]) {
+  clk[0] = 1;
+}",
+        "f.c:4:16: `clk` is a name of the module's own signals; rename it",
+    ),
+    (
+        "a parameter with the name of a signal of a kernel",
+        r"void f(uint8_t k0_x0[4]) {
+  k0_x0[0] = 1;
+}",
+        "f.c:4:16: `k0_x0` begins with `k0`, as the module's own signals do; rename it",
+    ),
+    (
+        "a parameter with the name of a port of another one",
+        r"void f(uint8_t a_en, uint8_t a[4]) {
+  a[0] = a_en;
+}",
+        "f.c:4:16: `a_en` is a name of the ports of `a`; rename it",
+    ),
+    (
+        "a parameter with the name of the returned value",
+        r"uint8_t f(uint8_t result) {
+  uint8_t x = result ^ 1;
+  return x;
+}",
+        "f.c:4:19: `result` is the name of the returned value; rename it",
+    ),
+    (
         "a function that does nothing",
         r"void f(uint8_t a[4]) {
 }",
@@ -41,7 +70,7 @@ void f(uint8_t a[4]) {
         r"void f(uint8_t a[4]) {
   a[0] = g(1);
 }",
-        "f.c:5:10: no function `g`; define it in this file",
+        "f.c:5:10: no function `g`; define it; the source has f",
     ),
     (
         "an argument too many",
@@ -249,7 +278,7 @@ pub(super) const NAMES: &[Case] = &[
 #pragma HLS dataflow
   a[0] = 1;
 }",
-        "f.c:5:1: pragma HLS `dataflow` is not known; use array_partition, pipeline, unroll, dependence, interface, bind_storage or inline",
+        "f.c:5:1: pragma HLS `dataflow` is not supported; remove it, or use array_partition, pipeline, unroll, dependence, interface, bind_storage or inline",
     ),
     (
         "a pragma with an unknown setting",
@@ -259,7 +288,7 @@ pub(super) const NAMES: &[Case] = &[
     a[i] = 1;
   }
 }",
-        "f.c:6:1: pragma pipeline: `rewind` is not known; remove it",
+        "f.c:6:1: pragma pipeline: `rewind` is not supported; remove it",
     ),
     (
         "a pragma with a setting in two forms",
@@ -311,7 +340,7 @@ pub(super) const NAMES: &[Case] = &[
     a[i] = 1;
   }
 }",
-        "f.c:6:1: pragma unroll: `factor` is not known; remove it",
+        "f.c:6:1: pragma unroll: `factor` is not supported, because a loop is unrolled completely; remove it, or split the loop into two and unroll the inner one",
     ),
     (
         "a pragma in the wrong place",

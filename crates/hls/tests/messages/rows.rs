@@ -30,7 +30,7 @@ const ROWS: &[(&str, &str)] = &[
     ("a float", "type `float`"),
     ("a while loop", "a `while` loop"),
     ("a signed variable", "type `int`"),
-    ("an unknown pragma", "pragma HLS `dataflow` is not known"),
+    ("an unknown pragma", "pragma HLS `dataflow` is not supported"),
     ("an unknown variable", "`x` is not declared"),
     ("an unknown variable of a pragma", "`b` is not declared"),
     ("a variable divisor", "a division by a variable or by zero"),

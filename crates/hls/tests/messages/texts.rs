@@ -92,7 +92,7 @@ void f(uint8_t a[4]) {
 void f(uint8_t a[4]) {
   a[0] = 1;
 }"#,
-        r#"f.c:4:1: `#include "other.h"`; include <stdint.h>, <assert.h>, <stdbool.h>, <stddef.h>, "self.h" only"#,
+        r#"f.c:4:1: `#include "other.h"`; add `other.h` to the folder of the source, or include <stdint.h>, <assert.h>, <stdbool.h>, <stddef.h>, "self.h""#,
     ),
     (
         "an include in a function",
@@ -116,7 +116,7 @@ void f(uint8_t a[4]) {
 void f(uint8_t a[4]) {
   a[0] = 1;
 }",
-        "f.c:4:1: #error choose N; define the macros that the source requires",
+        "f.c:4:1: #error choose N; define the macros that the source requires, or change their values",
     ),
 ];
 

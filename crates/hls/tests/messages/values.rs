@@ -5,25 +5,59 @@ use super::Case;
 /// Loops.
 pub(super) const LOOPS: &[Case] = &[
     (
+        "a bound that depends on an outer loop",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++)
+    for (unsigned j = 0; j < i; j++) a[j] = i;
+}",
+        "f.c:6:30: the bound of a loop is not a constant; use constants for its first value, bound and step, and an `if` for what depends on variables",
+    ),
+    (
+        "a return before the end",
+        r"uint8_t f(uint8_t x) {
+  if (x > 3) return 1;
+  return 0;
+}",
+        "f.c:5:14: a `return` before the end of the function; assign the result to a variable, and return it at the end",
+    ),
+    (
+        "a read of an element that nothing has written",
+        r"void f(uint8_t a[4]) {
+  uint8_t t[4];
+  for (unsigned i = 0; i < 3; i++) t[i] = a[i];
+  for (unsigned i = 0; i < 4; i++) a[i] = t[i];
+}",
+        "f.c:7:43: iteration 3 of `i` reads `t[3]`, which nothing has written; write it first",
+    ),
+    (
+        "a sum without a first value",
+        r"void f(uint8_t a[4], uint8_t b[1]) {
+  uint8_t s;
+  for (unsigned i = 0; i < 4; i++) s = s ^ a[i];
+  b[0] = s;
+}",
+        "f.c:6:40: iteration 0 of `i` reads `s`, which nothing has written; write it first",
+    ),
+    (
         "a bound that is not a constant",
         r"void f(uint8_t a[4], uint8_t n) {
   for (unsigned i = 0; i < n; i++) a[0] = 1;
 }",
-        "f.c:5:28: the bound of a loop is not a constant; use constants for its first value, bound and step",
+        "f.c:5:28: the bound of a loop is not a constant; use constants for its first value, bound and step, and an `if` for what depends on variables",
     ),
     (
         "a first value that is not a constant",
         r"void f(uint8_t a[4], uint8_t n) {
   for (unsigned i = n; i < 9; i++) a[0] = 1;
 }",
-        "f.c:5:21: the first value of a loop is not a constant; use constants for its first value, bound and step",
+        "f.c:5:21: the first value of a loop is not a constant; use constants for its first value, bound and step, and an `if` for what depends on variables",
     ),
     (
         "a step that is not a constant",
         r"void f(uint8_t a[4], uint8_t n) {
   for (unsigned i = 0; i < 9; i += n) a[0] = 1;
 }",
-        "f.c:5:36: the step of a loop is not a constant; use constants for its first value, bound and step",
+        "f.c:5:36: the step of a loop is not a constant; use constants for its first value, bound and step, and an `if` for what depends on variables",
     ),
     (
         "too many iterations of a loop",
@@ -149,7 +183,7 @@ pub(super) const LOOPS: &[Case] = &[
         r"void f(uint8_t a[4]) {
   for (unsigned i = 0; i < 4; i++) return;
 }",
-        "f.c:5:36: a `return` inside of a loop; return at the end",
+        "f.c:5:36: a `return` before the end of the function; assign the result to a variable, and return it at the end",
     ),
     (
         "a statement after an inner loop",

@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     for (path, bytes) in &written {
         table.add_row([path.display().to_string(), output::human_bytes(*bytes)]);
     }
-    output::result(args.json, &report, &format!("{}\n{table}", summary(&report)))
+    output::result(args.json, &report, &format!("{}\n{table}", summary(&report, &args.source.target())))
 }
 
 /// Writes all files of a function, or none; returns their paths and sizes.

@@ -108,7 +108,7 @@ impl SourceArgs {
         let names: Vec<String> = unit.functions.into_iter().filter(|one| !one.internal).map(|one| one.name).collect();
         if names.is_empty() {
             let what = format!("{} has no function that is not `static`", self.source.display());
-            return Err(CliError::Usage(format!("{what}; name one with --function")));
+            return Err(CliError::Usage(format!("{what}; define one, or name a `static` one with --function")));
         }
         Ok(names)
     }
@@ -131,7 +131,7 @@ impl SourceArgs {
 }
 
 /// The kernels and the memories of a report, for people.
-fn summary(report: &Report) -> String {
+fn summary(report: &Report, target: &Target) -> String {
     let mut kernels = output::table(["kernel", "iterations", "II", "ports", "dependences", "gap", "depth", "cycles"]);
     for one in &report.kernels {
         let interval = &one.interval;
@@ -159,8 +159,9 @@ fn summary(report: &Report) -> String {
         ]);
     }
     let estimate = &report.estimate;
+    let notes: String = report.notes(target).into_iter().map(|note| format!("\n{note}")).collect();
     format!(
-        "{}: {} from start to done, analytic; estimate: {}, {} of 26 × 17 bits, {}\n{kernels}\n{memories}",
+        "{}: {} from start to done, analytic; estimate for UltraScale+: {}, {} of 26 × 17 bits, {}\n{kernels}\n{memories}{notes}",
         report.function,
         output::count(report.cycles.start_to_done, "cycle"),
         output::count(estimate.luts, "LUT"),

@@ -1,0 +1,102 @@
+//! Names of a source that a module cannot have.
+//!
+//! A function is the name of a module, and a memory is the first part of the names of its ports and signals. Names of the module
+//! itself and keywords would make a text that no tool reads.
+
+use crate::diagnostic::{Place, Problem, Result};
+use crate::ir::{Memory, Program};
+
+/// Keywords of SystemVerilog (IEEE 1800-2017, annex B) that may be names in C.
+const KEYWORDS: &str = "accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin \
+    bind bins binsof bit buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config constraint context \
+    cover covergroup coverpoint cross deassign defparam design disable dist edge end endcase endchecker endclass endclocking \
+    endconfig endfunction endgenerate endgroup endinterface endmodule endpackage endprimitive endprogram endproperty endsequence \
+    endspecify endtable endtask event eventually expect export extends final first_match force foreach forever fork forkjoin \
+    function generate genvar global highz0 highz1 iff ifnone ignore_bins illegal_bins implements implies import incdir include \
+    initial inout input inside instance integer interconnect interface intersect join join_any join_none large let liblist library \
+    local localparam logic longint macromodule matches medium modport module nand negedge nettype new nexttime nmos nor \
+    noshowcancelled not notif0 notif1 null or output package packed parameter pmos posedge primitive priority program property \
+    protected pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase randsequence rcmos real \
+    realtime ref reg reject_on release repeat restrict rnmos rpmos rtran rtranif0 rtranif1 s_always s_eventually s_nexttime s_until \
+    s_until_with scalared sequence shortint shortreal showcancelled small soft solve specify specparam string strong strong0 strong1 \
+    super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit tran tranif0 \
+    tranif1 tri tri0 tri1 triand trior trireg type unique unique0 until until_with untyped use uwire var vectored virtual void wait \
+    wait_order wand weak weak0 weak1 wildcard wire with within wor xnor xor";
+
+/// Names whose ports or registers the module has itself.
+const OWN: [&str; 6] = ["clk", "start", "idle", "done", "active", "cycles"];
+
+/// What follows a memory's name in the names of its ports and signals.
+const PARTS: [&str; 19] = [
+    "addr", "at", "bank", "d", "data", "en", "held", "host", "i", "n", "o", "p", "q", "read", "ready", "row", "sent",
+    "valid", "write",
+];
+
+/// Checks the names of a function and of its memories.
+pub(crate) fn check(program: &Program, place: Place) -> Result<()> {
+    let name = &program.name;
+    if KEYWORDS.split_whitespace().any(|word| word == name) {
+        let what = format!("the function `{name}` would be a module, and `{name}` is a keyword of SystemVerilog");
+        return Err(Problem::new(place, what, "rename it"));
+    }
+    program.memories.iter().enumerate().try_for_each(|(number, memory)| {
+        let others = program.memories.iter().enumerate().filter(|(other, _)| *other != number);
+        match taken(&memory.name).or_else(|| others.map(|(_, one)| one).find_map(|one| shared(memory, one))) {
+            Some(why) => Err(Problem::new(memory.place, format!("`{}` {why}", memory.name), "rename it")),
+            None => Ok(()),
+        }
+    })
+}
+
+/// The reason for which no memory can have a name.
+fn taken(name: &str) -> Option<String> {
+    if OWN.contains(&name) {
+        return Some("is a name of the module's own signals".to_owned());
+    }
+    // Signals of the first kernel begin with `k0_`, and blocks of memories with `gen_`.
+    let first = name.split('_').next()?;
+    let number = first.strip_prefix('k').filter(|rest| !rest.is_empty());
+    let is_kernel = number.is_some_and(|rest| rest.bytes().all(|digit| digit.is_ascii_digit()));
+    (first == "gen" || is_kernel).then(|| format!("begins with `{first}`, as the module's own signals do"))
+}
+
+/// The reason for which a memory cannot have its name next to another memory.
+fn shared(memory: &Memory, other: &Memory) -> Option<String> {
+    if memory.name == other.name {
+        return Some("is the name of the returned value".to_owned());
+    }
+    let rest = memory.name.strip_prefix(&other.name)?.strip_prefix('_')?;
+    let is_part = PARTS.contains(&rest.split('_').next()?);
+    is_part.then(|| format!("is a name of the ports of `{}`", other.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Source;
+
+    fn message(text: &str, function: &str) -> Option<String> {
+        Source::new("f.c", text).lower(&[], function).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_keyword_is_not_the_name_of_a_module() {
+        let wire = message("void wire(unsigned char a[4]) { a[0] = 1; }", "wire").unwrap_or_default();
+        assert_eq!(
+            wire,
+            "f.c:1:6: the function `wire` would be a module, and `wire` is a keyword of SystemVerilog; rename it"
+        );
+        assert_eq!(message("void f(unsigned char wire[4]) { wire[0] = 1; }", "f"), None);
+    }
+
+    #[test]
+    fn names_that_only_look_alike_are_accepted() {
+        assert_eq!(
+            message("void f(unsigned char a[4], unsigned char a_sum[4]) { a[0] = 1; a_sum[0] = 1; }", "f"),
+            None
+        );
+        assert_eq!(
+            message("void f(unsigned char key[4], unsigned char started[4]) { key[0] = 1; started[0] = 1; }", "f"),
+            None
+        );
+    }
+}
