@@ -96,9 +96,7 @@ impl Visits {
         let of_access = |access: &Access| {
             let (memory, layout) = (&memories[access.memory], &layouts[access.memory]);
             let visit = |iteration: usize| {
-                if let Some(condition) = access.condition
-                    && kernel.graph.value_in(condition, iteration) == Some(0)
-                {
+                if access.condition.is_some_and(|condition| kernel.graph.is_false_in(condition, iteration)) {
                     return None;
                 }
                 let indices: Option<Vec<i64>> = access

@@ -253,6 +253,11 @@ impl<'u> Interpreter<'u> {
     fn declared(&mut self, declaration: &Declaration, scopes: &mut Vec<Scope>) -> Result<Slot> {
         let slot = self.array_or_value(declaration, scopes)?;
         match (&declaration.initial, slot) {
+            // A `static` array begins with zeros.
+            (None, Slot::Array(array)) if declaration.fixed => {
+                self.arrays[array].elements.fill(Some(0));
+                Ok(slot)
+            }
             (None, _) => Ok(slot),
             (Some(Initial::Value(value)), Slot::Value(of, _)) => {
                 let (value, _) = self.value(value, scopes)?;

@@ -5,7 +5,7 @@
 
 use crate::analysis::{Visit, Visits};
 use crate::diagnostic::{Problem, Result};
-use crate::ir::{Kernel, Memory, Node, Program, Role};
+use crate::ir::{Access, Kernel, Memory, Node, Op, Program, Role};
 
 /// Checks the local memories of a function.
 pub(crate) fn check(program: &Program) -> Result<()> {
@@ -50,7 +50,8 @@ fn in_kernel(kernel: &Kernel, memories: &[Memory], written: &mut [Option<Written
             if access.written.is_some() {
                 written.add(visit);
             } else if let Some(element) = written.lacks(visit)
-                && happens(kernel, access.condition, iteration)
+                && kernel.is_certain(number, iteration)
+                && (!memories[access.memory].lengths.is_empty() || is_needed(kernel, number, iteration))
             {
                 let name = memories[access.memory].element_name(element);
                 let what =
@@ -62,7 +63,26 @@ fn in_kernel(kernel: &Kernel, memories: &[Memory], written: &mut [Option<Written
     Ok(())
 }
 
-/// Whether a condition holds in an iteration whatever the data.
-fn happens(kernel: &Kernel, condition: Option<Node>, iteration: usize) -> bool {
-    condition.is_none_or(|condition| kernel.graph.value_in(condition, iteration).is_some_and(|value| value != 0))
+/// Whether an access in an iteration needs the value of a read. A kernel reads a variable that outlives an iteration in each
+/// iteration, and may select another value.
+fn is_needed(kernel: &Kernel, read: usize, iteration: usize) -> bool {
+    let needs =
+        |access: &Access| access.indices.iter().copied().chain(access.written).chain(access.condition).collect();
+    let mut open: Vec<Node> = kernel.accesses.iter().flat_map(|access| -> Vec<Node> { needs(access) }).collect();
+    let mut seen = vec![false; kernel.graph.len()];
+    while let Some(node) = open.pop() {
+        if std::mem::replace(&mut seen[node.index()], true) || kernel.graph.value_in(node, iteration).is_some() {
+            continue;
+        }
+        match kernel.graph.get(node).op {
+            Op::Read(access) if access == read => return true,
+            Op::Select(condition, yes, no) => match kernel.graph.value_in(condition, iteration) {
+                Some(0) => open.push(no),
+                Some(_) => open.push(yes),
+                None => open.extend([condition, yes, no]),
+            },
+            op => open.extend(op.operands()),
+        }
+    }
+    false
 }

@@ -1,6 +1,7 @@
 //! Lowered programs against the reference, which interprets the source.
 
 use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::schedule::Target;
 use ciphermill_hls::{Argument, Memories, Options, Source};
 
 const NTT: &str = r"
@@ -103,7 +104,6 @@ fn banks_and_distances_of_a_transform_are_those_of_its_order() {
 
 #[test]
 fn a_transform_takes_its_floor_and_the_depth_of_its_pipeline() {
-    use ciphermill_hls::schedule::Target;
     let source = Source::new("ntt_gs.c", NTT);
     let design = source.compile(&[], "ntt_gs", &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));
     let one = &design.kernels[0];
@@ -121,7 +121,6 @@ fn a_transform_takes_its_floor_and_the_depth_of_its_pipeline() {
 
 #[test]
 fn a_transform_becomes_a_module() {
-    use ciphermill_hls::schedule::Target;
     let source = Source::new("ntt_gs.c", NTT);
     let design = source.compile(&[], "ntt_gs", &Target::ecp5(120.0)).unwrap_or_else(|error| panic!("{error}"));
     let text = design.to_systemverilog(&Options { name: "ntt_gs", source: "ntt_gs.c", memories: Memories::Inside });
@@ -150,4 +149,47 @@ void f(uint16_t a[8]) {
 }";
     let program = Source::new("f.c", text).lower(&[], "f").unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(program.memories.iter().map(|memory| memory.bits()).collect::<Vec<_>>(), [12, 12]);
+}
+
+/// The arrays after a call on these elements, by the compiler and by the reference.
+fn both(text: &str, given: Vec<Vec<i128>>) -> [Vec<Vec<Option<i128>>>; 2] {
+    let source = Source::new("f.c", format!("#include <stdint.h>\n{text}"));
+    let program = source.lower(&[], "f").unwrap_or_else(|error| panic!("{error}"));
+    let arguments: Vec<Argument> = given.iter().cloned().map(Argument::Elements).collect();
+    let (_, expected) = source.interpret(&[], "f", &arguments).unwrap_or_else(|error| panic!("{error}"));
+    let mut state = State::before(&program, given);
+    program.evaluate(&mut state).unwrap_or_else(|error| panic!("{error}"));
+    [state.arrays(&program).map(<[_]>::to_vec).collect(), expected]
+}
+
+#[test]
+fn elements_that_a_run_does_not_write_keep_their_bits() {
+    for text in [
+        "void f(uint8_t a[4], uint8_t b[4]) { for (unsigned i = 0; i < 4; i++) { if (b[i] > 100) a[i] = 1; } }",
+        "void f(uint8_t a[4], uint8_t b[4]) { for (unsigned i = 0; i < 2; i++) { a[i] = i; b[i] = 1; } }",
+    ] {
+        let program = Source::new("f.c", format!("#include <stdint.h>\n{text}")).lower(&[], "f").expect("memories");
+        assert_eq!(program.memories[0].bits(), 8, "{text}");
+    }
+    let whole = "void f(uint8_t a[4]) { for (unsigned i = 0; i < 4; i++) a[i] = i; }";
+    let program = Source::new("f.c", format!("#include <stdint.h>\n{whole}")).lower(&[], "f").expect("memories");
+    assert_eq!(program.memories[0].bits(), 2);
+}
+
+#[test]
+fn a_static_array_has_zeros_and_a_variable_needs_no_value_that_is_not_selected() {
+    let zeros = "void f(uint8_t a[4], uint8_t s[4]) {\n  static uint8_t t[4];\n  for (unsigned i = 0; i < 4; i++) a[i] = t[s[i] & 3];\n}";
+    let [found, expected] = both(zeros, vec![vec![9; 4], vec![0, 1, 2, 3]]);
+    assert_eq!((&found, &found[0]), (&expected, &vec![Some(0); 4]));
+    let sums = "void f(uint8_t a[8]) {\n  uint8_t s;\n  for (unsigned i = 0; i < 8; i++) { if (i % 4 == 0) s = 0; s = s ^ a[i]; a[i] = s; }\n}";
+    let [found, expected] = both(sums, vec![(1..9).collect()]);
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn conditions_that_are_known_in_part_exclude_iterations() {
+    let text = "#include <stdint.h>\nvoid f(uint8_t a[8], uint8_t b[8]) {\n  for (unsigned i = 0; i < 8; i++) {\n\
+                #pragma HLS pipeline II=1\n    if (i & 1) { if (b[i] > 4) a[i] = 1; } else { if (b[i] > 7) a[i] = 2; }\n  }\n}";
+    let design = Source::new("f.c", text).compile(&[], "f", &Target::ecp5(120.0));
+    assert_eq!(design.unwrap_or_else(|error| panic!("{error}")).kernels[0].schedule.interval, 1);
 }

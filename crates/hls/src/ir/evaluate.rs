@@ -135,6 +135,10 @@ impl Kernel {
                 }
                 None => {
                     let Some(value) = state.memories[access.memory][element] else {
+                        // The kernel may select another value than that of a variable without one.
+                        if memory.lengths.is_empty() {
+                            continue;
+                        }
                         return Err(EvaluationError::Unwritten {
                             memory: memory.name.clone(),
                             element,

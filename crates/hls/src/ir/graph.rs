@@ -238,6 +238,20 @@ impl Graph {
         }
     }
 
+    /// Whether a condition does not hold in an iteration, whatever the data. A condition of several is false if one of them is.
+    #[must_use]
+    pub fn is_false_in(&self, condition: Node, iteration: usize) -> bool {
+        let mut open = vec![condition];
+        while let Some(node) = open.pop() {
+            match (self.value_in(node, iteration), self.get(node).op) {
+                (Some(0), _) => return true,
+                (None, Op::And(a, b)) if self.is_condition(a) && self.is_condition(b) => open.extend([a, b]),
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// The variable of the source with the value of a node, if one exists.
     #[must_use]
     pub fn name_of(&self, node: Node) -> Option<&str> {

@@ -60,6 +60,8 @@ fn written(program: &Program) -> Vec<(i128, i128)> {
     for (number, memory) in program.memories.iter().enumerate() {
         let mut found: Option<(i128, i128)> = match &memory.role {
             Role::Table(_) => Some(memory.range),
+            // The elements that no access writes keep their values. The assertions of reads are promises for all elements.
+            Role::Parameter if !program.is_read(number) && !program.is_written_whole(number) => Some(memory.range),
             _ => None,
         };
         let mut join = |range: (i128, i128)| {
@@ -176,6 +178,7 @@ impl<'u> Lowering<'u> {
         }
         this.function_level(&function.body, true)?;
         this.end_straight()?;
+        this.fill_with_zeros();
         if this.kernels.is_empty() {
             let what = format!("`{}` does nothing", function.name);
             return Err(Problem::new(function.place, what, "write to an array, or return a value"));
@@ -634,6 +637,7 @@ impl<'u> Lowering<'u> {
             given.push(Argumented::Array(array));
             numbers.push(number);
         }
+        self.check_unread(&numbers, place)?;
         for (number, array) in numbers.into_iter().zip(self.interpreter.fill(function, given, place)?) {
             // Elements without a value are 0, as in any `static` array.
             let elements: Vec<i128> = array.elements.iter().map(|element| element.unwrap_or(0)).collect();
@@ -643,6 +647,28 @@ impl<'u> Lowering<'u> {
             self.fixed.remove(&number);
         }
         Ok(())
+    }
+
+    /// Refuses to fill a table again after a kernel that reads it: the hardware has one table.
+    fn check_unread(&self, numbers: &[usize], place: Place) -> Result<()> {
+        let kernels = self.kernels.iter().map(|kernel| &kernel.accesses);
+        let accesses = kernels.chain(self.body.iter().map(|body| &body.accesses)).flatten();
+        match accesses.into_iter().find(|access| numbers.contains(&access.memory)) {
+            None => Ok(()),
+            Some(read) => {
+                let what =
+                    format!("the table `{}` is filled after its read at {{also}}", self.memories[read.memory].name);
+                Err(Problem::new(place, what, "fill it before, or use another table").and(read.place))
+            }
+        }
+    }
+
+    /// `static` arrays that no function fills have zeros.
+    fn fill_with_zeros(&mut self) {
+        for (number, _) in std::mem::take(&mut self.fixed) {
+            let memory = &mut self.memories[number];
+            (memory.range, memory.role) = ((0, 0), Role::Table(vec![0; memory.len()]));
+        }
     }
 
     // Loops.
@@ -804,8 +830,9 @@ impl<'u> Lowering<'u> {
         self.scopes.pop();
         let name = loops.last().map(|(one, _)| one.name.clone());
         let Some(body) = self.body.take() else { return Ok(()) };
+        let kernels = self.kernels.len();
         self.finish(body, pipeline, independent, name.as_deref())?;
-        self.check_early(early)
+        if self.kernels.len() > kernels { self.check_early(early) } else { Ok(()) }
     }
 
     /// Refuses a read before an inner loop that changes the memory, because the kernel repeats the read in each iteration.

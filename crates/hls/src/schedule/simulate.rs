@@ -273,6 +273,8 @@ impl Simulation<'_> {
                     _ => Ok(()),
                 }
             }
+            // The kernel may select another value than that of a variable without one.
+            (None, None) if self.memory(access).lengths.is_empty() => Ok(()),
             (None, None) => Err(SimulationError::Unwritten { kernel: self.name(), memory, element, cycle }),
             (None, Some(value)) => {
                 used.insert((one.memory, element), false);

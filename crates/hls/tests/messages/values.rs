@@ -30,6 +30,19 @@ pub(super) const LOOPS: &[Case] = &[
         "f.c:7:43: iteration 3 of `i` reads `t[3]`, which nothing has written; write it first",
     ),
     (
+        "a table that is filled again",
+        r"static void fill(uint8_t t[4], uint8_t k) {
+  for (unsigned i = 0; i < 4; i++) t[i] = k + i;
+}
+void f(uint8_t a[4], uint8_t s[4]) {
+  static uint8_t t[4];
+  fill(t, 1);
+  for (unsigned i = 0; i < 4; i++) a[i] = t[s[i] & 3];
+  fill(t, 50);
+}",
+        "f.c:11:3: the table `t` is filled after its read at f.c:10:43; fill it before, or use another table",
+    ),
+    (
         "a sum without a first value",
         r"void f(uint8_t a[4], uint8_t b[1]) {
   uint8_t s;
