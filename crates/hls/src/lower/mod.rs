@@ -690,7 +690,7 @@ impl<'u> Lowering<'u> {
 
     /// A loop whose trip count is a constant.
     fn trips(&mut self, one: &For, place: Place) -> Result<Loop> {
-        let way_out = "use constants for its first value, bound and step, and an `if` for what depends on variables";
+        let way_out = "use constants for its first value, bound and step, and an `if` in the body";
         let mut constant =
             |expression: &Expr, of: &str| self.demanded(expression, || format!("the {of} of a loop"), way_out);
         let (first, bound, step) =

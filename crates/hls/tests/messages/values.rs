@@ -10,7 +10,7 @@ pub(super) const LOOPS: &[Case] = &[
   for (unsigned i = 0; i < 4; i++)
     for (unsigned j = 0; j < i; j++) a[j] = i;
 }",
-        "f.c:6:30: the bound of a loop is not a constant; use constants for its first value, bound and step, and an `if` for what depends on variables",
+        "f.c:6:30: the bound of a loop is not a constant; use constants for its first value, bound and step, and an `if` in the body",
     ),
     (
         "a return before the end",
@@ -56,21 +56,21 @@ void f(uint8_t a[4], uint8_t s[4]) {
         r"void f(uint8_t a[4], uint8_t n) {
   for (unsigned i = 0; i < n; i++) a[0] = 1;
 }",
-        "f.c:5:28: the bound of a loop is not a constant; use constants for its first value, bound and step, and an `if` for what depends on variables",
+        "f.c:5:28: the bound of a loop is not a constant; use constants for its first value, bound and step, and an `if` in the body",
     ),
     (
         "a first value that is not a constant",
         r"void f(uint8_t a[4], uint8_t n) {
   for (unsigned i = n; i < 9; i++) a[0] = 1;
 }",
-        "f.c:5:21: the first value of a loop is not a constant; use constants for its first value, bound and step, and an `if` for what depends on variables",
+        "f.c:5:21: the first value of a loop is not a constant; use constants for its first value, bound and step, and an `if` in the body",
     ),
     (
         "a step that is not a constant",
         r"void f(uint8_t a[4], uint8_t n) {
   for (unsigned i = 0; i < 9; i += n) a[0] = 1;
 }",
-        "f.c:5:36: the step of a loop is not a constant; use constants for its first value, bound and step, and an `if` for what depends on variables",
+        "f.c:5:36: the step of a loop is not a constant; use constants for its first value, bound and step, and an `if` in the body",
     ),
     (
         "too many iterations of a loop",
