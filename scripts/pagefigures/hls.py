@@ -42,7 +42,14 @@ def papers_hls_software() -> str:
         for run in record["rocket"]["runs"]
     ]
     head = ["core", "source", "gcc 12.2", "instructions, exact", "cycles, analytic", "cycles, simulated", "µs"]
-    return "\n".join([table(head, lines, "lllrrrr"), "", wrapped("Record: `python3 hw/flow/hls_arm.py`.")])
+    return "\n".join([table(head, lines, "lllrrrr"), "", wrapped(f"Record: `{command(record)}`.")])
+
+
+def command(record: Record) -> str:
+    """The command of the record of processors, with the accelerator's figures."""
+    ours = [one["accelerator"] for one in record["speed_up"] if name_of(one["accelerator"]).startswith("ours")]
+    given = "".join(f" --cycles {one['cycles']} --mhz {one['mhz']:g}" for one in ours)
+    return f"python3 hw/flow/hls_arm.py{given}"
 
 
 def name_of(accelerator: Record) -> str:
@@ -69,10 +76,12 @@ def papers_hls_speedup() -> str:
     ]
     head = ["accelerator", "processor", "source", "least", "analytic, without moving", "analytic, with moving"]
     moved = record["speed_up"][0]["transfer"]
+    speeds = {(digits(one["transfer"]["mb_per_s"]), digits(one["transfer"]["us"])) for one in record["speed_up"]}
+    rates = " or ".join(f"{rate} MB/s, {time} µs" for rate, time in sorted(speeds))
     text = (
         f"`least`: the fewest instructions of a build at two a cycle in every cycle, without moving; no program reaches it. "
         f"The ranges are over the builds of the table above. Moving is {moved['bytes_in']} bytes in and "
-        f"{moved['bytes_out']} bytes out at {digits(moved['mb_per_s'])} MB/s, {digits(moved['us'])} µs. "
+        f"{moved['bytes_out']} bytes out, at 8 bytes a cycle of the accelerator: {rates}. "
         f"Sources: {record['transfer_source']}; "
         + "; ".join(f"{one['core']}: {one['mhz_source']}" for one in record["processors"])
         + ". Not counted: calls of a driver, flushes of caches, setting up DMA, interrupts. Each adds to the "

@@ -4,6 +4,7 @@ import statistics
 import sys
 from collections.abc import Callable
 
+from .hls import command
 from .records import ROOT, Record, cases, load
 from .text import block, listed, table, wrapped
 
@@ -205,7 +206,7 @@ def papers_hls_ours() -> str:
         1, ["section 4.1", "a constraint of 100 MHz", f"{clock()} MHz on an ECP5-85", "placed", "`make hw UNIT=hls`"]
     )
     about = ["section 5", "speed-up over an ARM processor left open", "[below](#speed-up-over-processors)"]
-    lines.append([*about, "exact, analytic, simulated", "`python3 hw/flow/hls_arm.py`"])
+    lines.append([*about, "exact, analytic, simulated", f"`{command(load('hw/reports/hls_arm.json'))}`"])
     text = f"{rtl()} Mapped figures include all memories."
     return "\n".join([table(["place", "paper", "ours", "kind", "command"], lines, "lllll"), "", wrapped(text)])
 
