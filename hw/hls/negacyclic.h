@@ -18,6 +18,9 @@
 // The powers of a root of order 2 * ROOTS in bit-reversed order.
 static void roots(word_t w[ROOTS]) {
   word_t root = power(GENERATOR, (Q - 1) / (2 * ROOTS));
+  // A root of order 2 * ROOTS; otherwise GENERATOR does not generate the units.
+  word_t half = power(root, ROOTS);
+  assert(half == Q - 1);
   word_t next = 1;
   for (unsigned i = 0; i < ROOTS; i++) {
     w[reversed(i, LAYERS)] = next;

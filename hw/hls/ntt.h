@@ -10,6 +10,9 @@
 // The powers of the root, or of its inverse.
 static void powers(word_t w[N / 2], unsigned inverse) {
   word_t root = power(GENERATOR, (Q - 1) / N);
+  // A root of order N; otherwise GENERATOR does not generate the units.
+  word_t half = power(root, N / 2);
+  assert(half == Q - 1);
   root = inverse ? power(root, Q - 2) : root;
   w[0] = 1;
   for (unsigned i = 1; i < N / 2; i++) w[i] = times(w[i - 1], root);

@@ -83,3 +83,13 @@ fn large_transforms_are_compiled_within_seconds() {
         );
     }
 }
+
+#[test]
+fn a_generator_of_a_part_of_the_units_is_refused() {
+    for (file, function) in [("ntt_gs.c", "ntt_gs"), ("kyber.c", "kyber_ntt")] {
+        let mut defines = defines(256, 3329, 2);
+        defines.push(("GENERATOR".to_owned(), "1".to_owned()));
+        let refused = source(file).lower(&defines, function).map(|_| ()).expect_err("no transform");
+        assert!(refused.to_string().contains("assertion"), "{refused}");
+    }
+}

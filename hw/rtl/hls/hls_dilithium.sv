@@ -1408,14 +1408,14 @@ module hls_dilithium (
     k0_n247_c15 <= k0_n247_c14;
     k0_d_n249_c16 <= k0_d_n249;
   end
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[3];
   logic [1:0] k0_x0_bank;
   assign k0_x0_bank = k0_found_n56_c3;
   logic [5:0] k0_x0_row;
   assign k0_x0_row = k0_n57_c3;
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[3];
   logic [1:0] k0_x1_bank;
@@ -1423,14 +1423,14 @@ module hls_dilithium (
   logic [5:0] k0_x1_row;
   assign k0_x1_row = k0_n89_c3;
   always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n94);
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[3];
   logic [1:0] k0_x3_bank;
   assign k0_x3_bank = k0_found_n178_c3;
   logic [5:0] k0_x3_row;
   assign k0_x3_row = k0_n179_c3;
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[3];
   logic [1:0] k0_x4_bank;
@@ -1438,7 +1438,7 @@ module hls_dilithium (
   logic [5:0] k0_x4_row;
   assign k0_x4_row = k0_n210_c3;
   always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n213);
-  // Line 60: writes a.
+  // Line 63: writes a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[16];
   logic [22:0] k0_x6_data;
@@ -1447,7 +1447,7 @@ module hls_dilithium (
   assign k0_x6_bank = k0_found_n56_c16;
   logic [5:0] k0_x6_row;
   assign k0_x6_row = k0_n57_c16;
-  // Line 61: writes a.
+  // Line 64: writes a.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[16];
   logic [22:0] k0_x7_data;
@@ -1456,7 +1456,7 @@ module hls_dilithium (
   assign k0_x7_bank = k0_found_n88_c16;
   logic [5:0] k0_x7_row;
   assign k0_x7_row = k0_n89_c16;
-  // Line 60: writes a.
+  // Line 63: writes a.
   logic k0_x8_en;
   assign k0_x8_en = k0_valid[16];
   logic [22:0] k0_x8_data;
@@ -1465,7 +1465,7 @@ module hls_dilithium (
   assign k0_x8_bank = k0_found_n178_c16;
   logic [5:0] k0_x8_row;
   assign k0_x8_row = k0_n179_c16;
-  // Line 61: writes a.
+  // Line 64: writes a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[16];
   logic [22:0] k0_x9_data;
@@ -2297,14 +2297,14 @@ module hls_dilithium (
     k1_n247_c15 <= k1_n247_c14;
     k1_d_n249_c16 <= k1_d_n249;
   end
-  // Line 51: reads b.
+  // Line 54: reads b.
   logic k1_x0_en;
   assign k1_x0_en = k1_valid[3];
   logic [1:0] k1_x0_bank;
   assign k1_x0_bank = k1_found_n56_c3;
   logic [5:0] k1_x0_row;
   assign k1_x0_row = k1_n57_c3;
-  // Line 51: reads b.
+  // Line 54: reads b.
   logic k1_x1_en;
   assign k1_x1_en = k1_valid[3];
   logic [1:0] k1_x1_bank;
@@ -2312,14 +2312,14 @@ module hls_dilithium (
   logic [5:0] k1_x1_row;
   assign k1_x1_row = k1_n89_c3;
   always_ff @(posedge clk_i) k1_x2_q <= w_at(k1_n94);
-  // Line 51: reads b.
+  // Line 54: reads b.
   logic k1_x3_en;
   assign k1_x3_en = k1_valid[3];
   logic [1:0] k1_x3_bank;
   assign k1_x3_bank = k1_found_n178_c3;
   logic [5:0] k1_x3_row;
   assign k1_x3_row = k1_n179_c3;
-  // Line 51: reads b.
+  // Line 54: reads b.
   logic k1_x4_en;
   assign k1_x4_en = k1_valid[3];
   logic [1:0] k1_x4_bank;
@@ -2327,7 +2327,7 @@ module hls_dilithium (
   logic [5:0] k1_x4_row;
   assign k1_x4_row = k1_n210_c3;
   always_ff @(posedge clk_i) k1_x5_q <= w_at(k1_n213);
-  // Line 60: writes b.
+  // Line 63: writes b.
   logic k1_x6_en;
   assign k1_x6_en = k1_valid[16];
   logic [22:0] k1_x6_data;
@@ -2336,7 +2336,7 @@ module hls_dilithium (
   assign k1_x6_bank = k1_found_n56_c16;
   logic [5:0] k1_x6_row;
   assign k1_x6_row = k1_n57_c16;
-  // Line 61: writes b.
+  // Line 64: writes b.
   logic k1_x7_en;
   assign k1_x7_en = k1_valid[16];
   logic [22:0] k1_x7_data;
@@ -2345,7 +2345,7 @@ module hls_dilithium (
   assign k1_x7_bank = k1_found_n88_c16;
   logic [5:0] k1_x7_row;
   assign k1_x7_row = k1_n89_c16;
-  // Line 60: writes b.
+  // Line 63: writes b.
   logic k1_x8_en;
   assign k1_x8_en = k1_valid[16];
   logic [22:0] k1_x8_data;
@@ -2354,7 +2354,7 @@ module hls_dilithium (
   assign k1_x8_bank = k1_found_n178_c16;
   logic [5:0] k1_x8_row;
   assign k1_x8_row = k1_n179_c16;
-  // Line 61: writes b.
+  // Line 64: writes b.
   logic k1_x9_en;
   assign k1_x9_en = k1_valid[16];
   logic [22:0] k1_x9_data;
@@ -3679,14 +3679,14 @@ module hls_dilithium (
     k3_n256_c17 <= k3_n256;
     k3_odd_1_n264_c18 <= k3_odd_1_n264;
   end
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k3_x0_en;
   assign k3_x0_en = k3_valid[4];
   logic [1:0] k3_x0_bank;
   assign k3_x0_bank = k3_found_n57_c4;
   logic [5:0] k3_x0_row;
   assign k3_x0_row = k3_n58_c4;
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k3_x1_en;
   assign k3_x1_en = k3_valid[4];
   logic [1:0] k3_x1_bank;
@@ -3694,14 +3694,14 @@ module hls_dilithium (
   logic [5:0] k3_x1_row;
   assign k3_x1_row = k3_n90_c4;
   always_ff @(posedge clk_i) k3_x2_q <= inverse_at(k3_n110);
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k3_x3_en;
   assign k3_x3_en = k3_valid[4];
   logic [1:0] k3_x3_bank;
   assign k3_x3_bank = k3_found_n187_c4;
   logic [5:0] k3_x3_row;
   assign k3_x3_row = k3_n188_c4;
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k3_x4_en;
   assign k3_x4_en = k3_valid[4];
   logic [1:0] k3_x4_bank;
@@ -3709,7 +3709,7 @@ module hls_dilithium (
   logic [5:0] k3_x4_row;
   assign k3_x4_row = k3_n219_c4;
   always_ff @(posedge clk_i) k3_x5_q <= inverse_at(k3_n235);
-  // Line 87: writes a.
+  // Line 90: writes a.
   logic k3_x6_en;
   assign k3_x6_en = k3_valid[18];
   logic [22:0] k3_x6_data;
@@ -3718,7 +3718,7 @@ module hls_dilithium (
   assign k3_x6_bank = k3_found_n57_c18;
   logic [5:0] k3_x6_row;
   assign k3_x6_row = k3_n58_c18;
-  // Line 88: writes a.
+  // Line 91: writes a.
   logic k3_x7_en;
   assign k3_x7_en = k3_valid[18];
   logic [22:0] k3_x7_data;
@@ -3727,7 +3727,7 @@ module hls_dilithium (
   assign k3_x7_bank = k3_found_n89_c18;
   logic [5:0] k3_x7_row;
   assign k3_x7_row = k3_n90_c18;
-  // Line 87: writes a.
+  // Line 90: writes a.
   logic k3_x8_en;
   assign k3_x8_en = k3_valid[18];
   logic [22:0] k3_x8_data;
@@ -3736,7 +3736,7 @@ module hls_dilithium (
   assign k3_x8_bank = k3_found_n187_c18;
   logic [5:0] k3_x8_row;
   assign k3_x8_row = k3_n188_c18;
-  // Line 88: writes a.
+  // Line 91: writes a.
   logic k3_x9_en;
   assign k3_x9_en = k3_valid[18];
   logic [22:0] k3_x9_data;

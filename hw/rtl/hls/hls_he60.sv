@@ -5327,14 +5327,14 @@ module hls_he60 (
     k0_n333_c20 <= k0_n333_c19;
     k0_d_n335_c21 <= k0_d_n335;
   end
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[3];
   logic [1:0] k0_x0_bank;
   assign k0_x0_bank = k0_found_n76;
   logic [9:0] k0_x0_row;
   assign k0_x0_row = k0_n77_c3;
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[3];
   logic [1:0] k0_x1_bank;
@@ -5342,14 +5342,14 @@ module hls_he60 (
   logic [9:0] k0_x1_row;
   assign k0_x1_row = k0_n125_c3;
   always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n130_c4);
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[3];
   logic [1:0] k0_x3_bank;
   assign k0_x3_bank = k0_found_n239;
   logic [9:0] k0_x3_row;
   assign k0_x3_row = k0_n240_c3;
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[3];
   logic [1:0] k0_x4_bank;
@@ -5357,7 +5357,7 @@ module hls_he60 (
   logic [9:0] k0_x4_row;
   assign k0_x4_row = k0_n287_c3;
   always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n290_c4);
-  // Line 60: writes a.
+  // Line 63: writes a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[21];
   logic [59:0] k0_x6_data;
@@ -5366,7 +5366,7 @@ module hls_he60 (
   assign k0_x6_bank = k0_found_n76_c21;
   logic [9:0] k0_x6_row;
   assign k0_x6_row = k0_n77_c21;
-  // Line 61: writes a.
+  // Line 64: writes a.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[21];
   logic [59:0] k0_x7_data;
@@ -5375,7 +5375,7 @@ module hls_he60 (
   assign k0_x7_bank = k0_found_n124_c21;
   logic [9:0] k0_x7_row;
   assign k0_x7_row = k0_n125_c21;
-  // Line 60: writes a.
+  // Line 63: writes a.
   logic k0_x8_en;
   assign k0_x8_en = k0_valid[21];
   logic [59:0] k0_x8_data;
@@ -5384,7 +5384,7 @@ module hls_he60 (
   assign k0_x8_bank = k0_found_n239_c21;
   logic [9:0] k0_x8_row;
   assign k0_x8_row = k0_n240_c21;
-  // Line 61: writes a.
+  // Line 64: writes a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[21];
   logic [59:0] k0_x9_data;

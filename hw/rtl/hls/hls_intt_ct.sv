@@ -971,14 +971,14 @@ module hls_intt_ct (
     k0_n271_c13 <= k0_n271;
     k0_n274_c13 <= k0_n274;
   end
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[3];
   logic [1:0] k0_x0_bank;
   assign k0_x0_bank = k0_found_n54_c3;
   logic [5:0] k0_x0_row;
   assign k0_x0_row = k0_n55_c3;
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[3];
   logic [1:0] k0_x1_bank;
@@ -986,14 +986,14 @@ module hls_intt_ct (
   logic [5:0] k0_x1_row;
   assign k0_x1_row = k0_n87_c3;
   always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n92_c2);
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[3];
   logic [1:0] k0_x3_bank;
   assign k0_x3_bank = k0_found_n191_c3;
   logic [5:0] k0_x3_row;
   assign k0_x3_row = k0_n192_c3;
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[3];
   logic [1:0] k0_x4_bank;
@@ -1001,7 +1001,7 @@ module hls_intt_ct (
   logic [5:0] k0_x4_row;
   assign k0_x4_row = k0_n223_c3;
   always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n226_c2);
-  // Line 70: writes a.
+  // Line 73: writes a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[13];
   logic [11:0] k0_x6_data;
@@ -1010,7 +1010,7 @@ module hls_intt_ct (
   assign k0_x6_bank = k0_found_n54_c13;
   logic [5:0] k0_x6_row;
   assign k0_x6_row = k0_n55_c13;
-  // Line 71: writes a.
+  // Line 74: writes a.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[13];
   logic [11:0] k0_x7_data;
@@ -1019,7 +1019,7 @@ module hls_intt_ct (
   assign k0_x7_bank = k0_found_n86_c13;
   logic [5:0] k0_x7_row;
   assign k0_x7_row = k0_n87_c13;
-  // Line 70: writes a.
+  // Line 73: writes a.
   logic k0_x8_en;
   assign k0_x8_en = k0_valid[13];
   logic [11:0] k0_x8_data;
@@ -1028,7 +1028,7 @@ module hls_intt_ct (
   assign k0_x8_bank = k0_found_n191_c13;
   logic [5:0] k0_x8_row;
   assign k0_x8_row = k0_n192_c13;
-  // Line 71: writes a.
+  // Line 74: writes a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[13];
   logic [11:0] k0_x9_data;

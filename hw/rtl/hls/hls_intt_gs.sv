@@ -905,14 +905,14 @@ module hls_intt_gs (
     k0_n264_c12 <= k0_n264;
     k0_n265_c12 <= k0_n265;
   end
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[3];
   logic [1:0] k0_x0_bank;
   assign k0_x0_bank = k0_found_n56_c3;
   logic [5:0] k0_x0_row;
   assign k0_x0_row = k0_n57_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[3];
   logic [1:0] k0_x1_bank;
@@ -920,14 +920,14 @@ module hls_intt_gs (
   logic [5:0] k0_x1_row;
   assign k0_x1_row = k0_n89_c3;
   always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n108_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[3];
   logic [1:0] k0_x3_bank;
   assign k0_x3_bank = k0_found_n188_c3;
   logic [5:0] k0_x3_row;
   assign k0_x3_row = k0_n189_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[3];
   logic [1:0] k0_x4_bank;
@@ -935,7 +935,7 @@ module hls_intt_gs (
   logic [5:0] k0_x4_row;
   assign k0_x4_row = k0_n220_c3;
   always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n236_c2);
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[12];
   logic [11:0] k0_x6_data;
@@ -944,7 +944,7 @@ module hls_intt_gs (
   assign k0_x6_bank = k0_found_n56_c12;
   logic [5:0] k0_x6_row;
   assign k0_x6_row = k0_n57_c12;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[12];
   logic [11:0] k0_x7_data;
@@ -953,7 +953,7 @@ module hls_intt_gs (
   assign k0_x7_bank = k0_found_n88_c12;
   logic [5:0] k0_x7_row;
   assign k0_x7_row = k0_n89_c12;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x8_en;
   assign k0_x8_en = k0_valid[12];
   logic [11:0] k0_x8_data;
@@ -962,7 +962,7 @@ module hls_intt_gs (
   assign k0_x8_bank = k0_found_n188_c12;
   logic [5:0] k0_x8_row;
   assign k0_x8_row = k0_n189_c12;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[12];
   logic [11:0] k0_x9_data;

@@ -854,14 +854,14 @@ module hls_kyber_intt (
     k0_n266_c12 <= k0_n266;
     k0_n267_c12 <= k0_n267;
   end
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[3];
   logic [1:0] k0_x0_bank;
   assign k0_x0_bank = k0_found_n57_c3;
   logic [5:0] k0_x0_row;
   assign k0_x0_row = k0_n58_c3;
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[3];
   logic [1:0] k0_x1_bank;
@@ -869,14 +869,14 @@ module hls_kyber_intt (
   logic [5:0] k0_x1_row;
   assign k0_x1_row = k0_n90_c3;
   always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n110);
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[3];
   logic [1:0] k0_x3_bank;
   assign k0_x3_bank = k0_found_n190_c3;
   logic [5:0] k0_x3_row;
   assign k0_x3_row = k0_n191_c3;
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[3];
   logic [1:0] k0_x4_bank;
@@ -884,7 +884,7 @@ module hls_kyber_intt (
   logic [5:0] k0_x4_row;
   assign k0_x4_row = k0_n222_c3;
   always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n238);
-  // Line 87: writes a.
+  // Line 90: writes a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[12];
   logic [11:0] k0_x6_data;
@@ -893,7 +893,7 @@ module hls_kyber_intt (
   assign k0_x6_bank = k0_found_n57_c12;
   logic [5:0] k0_x6_row;
   assign k0_x6_row = k0_n58_c12;
-  // Line 88: writes a.
+  // Line 91: writes a.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[12];
   logic [11:0] k0_x7_data;
@@ -902,7 +902,7 @@ module hls_kyber_intt (
   assign k0_x7_bank = k0_found_n89_c12;
   logic [5:0] k0_x7_row;
   assign k0_x7_row = k0_n90_c12;
-  // Line 87: writes a.
+  // Line 90: writes a.
   logic k0_x8_en;
   assign k0_x8_en = k0_valid[12];
   logic [11:0] k0_x8_data;
@@ -911,7 +911,7 @@ module hls_kyber_intt (
   assign k0_x8_bank = k0_found_n190_c12;
   logic [5:0] k0_x8_row;
   assign k0_x8_row = k0_n191_c12;
-  // Line 88: writes a.
+  // Line 91: writes a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[12];
   logic [11:0] k0_x9_data;

@@ -890,14 +890,14 @@ module hls_kyber_ntt (
     k0_n253_c10 <= k0_n253_c9;
     k0_n253_c11 <= k0_n253_c10;
   end
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[2];
   logic [1:0] k0_x0_bank;
   assign k0_x0_bank = k0_found_n56;
   logic [5:0] k0_x0_row;
   assign k0_x0_row = k0_n57_c2;
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[2];
   logic [1:0] k0_x1_bank;
@@ -905,14 +905,14 @@ module hls_kyber_ntt (
   logic [5:0] k0_x1_row;
   assign k0_x1_row = k0_n89_c2;
   always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n94);
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[2];
   logic [1:0] k0_x3_bank;
   assign k0_x3_bank = k0_found_n181;
   logic [5:0] k0_x3_row;
   assign k0_x3_row = k0_n182_c2;
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[2];
   logic [1:0] k0_x4_bank;
@@ -920,7 +920,7 @@ module hls_kyber_ntt (
   logic [5:0] k0_x4_row;
   assign k0_x4_row = k0_n213_c2;
   always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n216);
-  // Line 60: writes a.
+  // Line 63: writes a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[11];
   logic [11:0] k0_x6_data;
@@ -929,7 +929,7 @@ module hls_kyber_ntt (
   assign k0_x6_bank = k0_found_n56_c11;
   logic [5:0] k0_x6_row;
   assign k0_x6_row = k0_n57_c11;
-  // Line 61: writes a.
+  // Line 64: writes a.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[11];
   logic [11:0] k0_x7_data;
@@ -938,7 +938,7 @@ module hls_kyber_ntt (
   assign k0_x7_bank = k0_found_n88_c11;
   logic [5:0] k0_x7_row;
   assign k0_x7_row = k0_n89_c11;
-  // Line 60: writes a.
+  // Line 63: writes a.
   logic k0_x8_en;
   assign k0_x8_en = k0_valid[11];
   logic [11:0] k0_x8_data;
@@ -947,7 +947,7 @@ module hls_kyber_ntt (
   assign k0_x8_bank = k0_found_n181_c11;
   logic [5:0] k0_x8_row;
   assign k0_x8_row = k0_n182_c11;
-  // Line 61: writes a.
+  // Line 64: writes a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[11];
   logic [11:0] k0_x9_data;

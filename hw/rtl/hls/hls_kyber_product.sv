@@ -1181,14 +1181,14 @@ module hls_kyber_product (
     k0_n253_c10 <= k0_n253_c9;
     k0_n253_c11 <= k0_n253_c10;
   end
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[2];
   logic [1:0] k0_x0_bank;
   assign k0_x0_bank = k0_found_n56;
   logic [5:0] k0_x0_row;
   assign k0_x0_row = k0_n57_c2;
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[2];
   logic [1:0] k0_x1_bank;
@@ -1196,14 +1196,14 @@ module hls_kyber_product (
   logic [5:0] k0_x1_row;
   assign k0_x1_row = k0_n89_c2;
   always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n94);
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[2];
   logic [1:0] k0_x3_bank;
   assign k0_x3_bank = k0_found_n181;
   logic [5:0] k0_x3_row;
   assign k0_x3_row = k0_n182_c2;
-  // Line 51: reads a.
+  // Line 54: reads a.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[2];
   logic [1:0] k0_x4_bank;
@@ -1211,7 +1211,7 @@ module hls_kyber_product (
   logic [5:0] k0_x4_row;
   assign k0_x4_row = k0_n213_c2;
   always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n216);
-  // Line 60: writes a.
+  // Line 63: writes a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[11];
   logic [11:0] k0_x6_data;
@@ -1220,7 +1220,7 @@ module hls_kyber_product (
   assign k0_x6_bank = k0_found_n56_c11;
   logic [5:0] k0_x6_row;
   assign k0_x6_row = k0_n57_c11;
-  // Line 61: writes a.
+  // Line 64: writes a.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[11];
   logic [11:0] k0_x7_data;
@@ -1229,7 +1229,7 @@ module hls_kyber_product (
   assign k0_x7_bank = k0_found_n88_c11;
   logic [5:0] k0_x7_row;
   assign k0_x7_row = k0_n89_c11;
-  // Line 60: writes a.
+  // Line 63: writes a.
   logic k0_x8_en;
   assign k0_x8_en = k0_valid[11];
   logic [11:0] k0_x8_data;
@@ -1238,7 +1238,7 @@ module hls_kyber_product (
   assign k0_x8_bank = k0_found_n181_c11;
   logic [5:0] k0_x8_row;
   assign k0_x8_row = k0_n182_c11;
-  // Line 61: writes a.
+  // Line 64: writes a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[11];
   logic [11:0] k0_x9_data;
@@ -1964,14 +1964,14 @@ module hls_kyber_product (
     k1_n253_c10 <= k1_n253_c9;
     k1_n253_c11 <= k1_n253_c10;
   end
-  // Line 51: reads b.
+  // Line 54: reads b.
   logic k1_x0_en;
   assign k1_x0_en = k1_valid[2];
   logic [1:0] k1_x0_bank;
   assign k1_x0_bank = k1_found_n56;
   logic [5:0] k1_x0_row;
   assign k1_x0_row = k1_n57_c2;
-  // Line 51: reads b.
+  // Line 54: reads b.
   logic k1_x1_en;
   assign k1_x1_en = k1_valid[2];
   logic [1:0] k1_x1_bank;
@@ -1979,14 +1979,14 @@ module hls_kyber_product (
   logic [5:0] k1_x1_row;
   assign k1_x1_row = k1_n89_c2;
   always_ff @(posedge clk_i) k1_x2_q <= w_at(k1_n94);
-  // Line 51: reads b.
+  // Line 54: reads b.
   logic k1_x3_en;
   assign k1_x3_en = k1_valid[2];
   logic [1:0] k1_x3_bank;
   assign k1_x3_bank = k1_found_n181;
   logic [5:0] k1_x3_row;
   assign k1_x3_row = k1_n182_c2;
-  // Line 51: reads b.
+  // Line 54: reads b.
   logic k1_x4_en;
   assign k1_x4_en = k1_valid[2];
   logic [1:0] k1_x4_bank;
@@ -1994,7 +1994,7 @@ module hls_kyber_product (
   logic [5:0] k1_x4_row;
   assign k1_x4_row = k1_n213_c2;
   always_ff @(posedge clk_i) k1_x5_q <= w_at(k1_n216);
-  // Line 60: writes b.
+  // Line 63: writes b.
   logic k1_x6_en;
   assign k1_x6_en = k1_valid[11];
   logic [11:0] k1_x6_data;
@@ -2003,7 +2003,7 @@ module hls_kyber_product (
   assign k1_x6_bank = k1_found_n56_c11;
   logic [5:0] k1_x6_row;
   assign k1_x6_row = k1_n57_c11;
-  // Line 61: writes b.
+  // Line 64: writes b.
   logic k1_x7_en;
   assign k1_x7_en = k1_valid[11];
   logic [11:0] k1_x7_data;
@@ -2012,7 +2012,7 @@ module hls_kyber_product (
   assign k1_x7_bank = k1_found_n88_c11;
   logic [5:0] k1_x7_row;
   assign k1_x7_row = k1_n89_c11;
-  // Line 60: writes b.
+  // Line 63: writes b.
   logic k1_x8_en;
   assign k1_x8_en = k1_valid[11];
   logic [11:0] k1_x8_data;
@@ -2021,7 +2021,7 @@ module hls_kyber_product (
   assign k1_x8_bank = k1_found_n181_c11;
   logic [5:0] k1_x8_row;
   assign k1_x8_row = k1_n182_c11;
-  // Line 61: writes b.
+  // Line 64: writes b.
   logic k1_x9_en;
   assign k1_x9_en = k1_valid[11];
   logic [11:0] k1_x9_data;
@@ -3747,14 +3747,14 @@ module hls_kyber_product (
     k3_n266_c12 <= k3_n266;
     k3_n267_c12 <= k3_n267;
   end
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k3_x0_en;
   assign k3_x0_en = k3_valid[3];
   logic [1:0] k3_x0_bank;
   assign k3_x0_bank = k3_found_n57_c3;
   logic [5:0] k3_x0_row;
   assign k3_x0_row = k3_n58_c3;
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k3_x1_en;
   assign k3_x1_en = k3_valid[3];
   logic [1:0] k3_x1_bank;
@@ -3762,14 +3762,14 @@ module hls_kyber_product (
   logic [5:0] k3_x1_row;
   assign k3_x1_row = k3_n90_c3;
   always_ff @(posedge clk_i) k3_x2_q <= inverse_at(k3_n110);
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k3_x3_en;
   assign k3_x3_en = k3_valid[3];
   logic [1:0] k3_x3_bank;
   assign k3_x3_bank = k3_found_n190_c3;
   logic [5:0] k3_x3_row;
   assign k3_x3_row = k3_n191_c3;
-  // Line 79: reads a.
+  // Line 82: reads a.
   logic k3_x4_en;
   assign k3_x4_en = k3_valid[3];
   logic [1:0] k3_x4_bank;
@@ -3777,7 +3777,7 @@ module hls_kyber_product (
   logic [5:0] k3_x4_row;
   assign k3_x4_row = k3_n222_c3;
   always_ff @(posedge clk_i) k3_x5_q <= inverse_at(k3_n238);
-  // Line 87: writes a.
+  // Line 90: writes a.
   logic k3_x6_en;
   assign k3_x6_en = k3_valid[12];
   logic [11:0] k3_x6_data;
@@ -3786,7 +3786,7 @@ module hls_kyber_product (
   assign k3_x6_bank = k3_found_n57_c12;
   logic [5:0] k3_x6_row;
   assign k3_x6_row = k3_n58_c12;
-  // Line 88: writes a.
+  // Line 91: writes a.
   logic k3_x7_en;
   assign k3_x7_en = k3_valid[12];
   logic [11:0] k3_x7_data;
@@ -3795,7 +3795,7 @@ module hls_kyber_product (
   assign k3_x7_bank = k3_found_n89_c12;
   logic [5:0] k3_x7_row;
   assign k3_x7_row = k3_n90_c12;
-  // Line 87: writes a.
+  // Line 90: writes a.
   logic k3_x8_en;
   assign k3_x8_en = k3_valid[12];
   logic [11:0] k3_x8_data;
@@ -3804,7 +3804,7 @@ module hls_kyber_product (
   assign k3_x8_bank = k3_found_n190_c12;
   logic [5:0] k3_x8_row;
   assign k3_x8_row = k3_n191_c12;
-  // Line 88: writes a.
+  // Line 91: writes a.
   logic k3_x9_en;
   assign k3_x9_en = k3_valid[12];
   logic [11:0] k3_x9_data;

@@ -1702,14 +1702,14 @@ module hls_ntt_gs_b4 (
     k0_n556_c12 <= k0_n556;
     k0_odd_3_n561_c13 <= k0_odd_3_n561;
   end
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[3];
   logic [2:0] k0_x0_bank;
   assign k0_x0_bank = k0_found_n69_c3;
   logic [4:0] k0_x0_row;
   assign k0_x0_row = k0_n70_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[3];
   logic [2:0] k0_x1_bank;
@@ -1717,14 +1717,14 @@ module hls_ntt_gs_b4 (
   logic [4:0] k0_x1_row;
   assign k0_x1_row = k0_n114_c3;
   always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n126_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[3];
   logic [2:0] k0_x3_bank;
   assign k0_x3_bank = k0_found_n213_c3;
   logic [4:0] k0_x3_row;
   assign k0_x3_row = k0_n214_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[3];
   logic [2:0] k0_x4_bank;
@@ -1732,14 +1732,14 @@ module hls_ntt_gs_b4 (
   logic [4:0] k0_x4_row;
   assign k0_x4_row = k0_n257_c3;
   always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n268_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[3];
   logic [2:0] k0_x6_bank;
   assign k0_x6_bank = k0_found_n347_c3;
   logic [4:0] k0_x6_row;
   assign k0_x6_row = k0_n348_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[3];
   logic [2:0] k0_x7_bank;
@@ -1747,14 +1747,14 @@ module hls_ntt_gs_b4 (
   logic [4:0] k0_x7_row;
   assign k0_x7_row = k0_n391_c3;
   always_ff @(posedge clk_i) k0_x8_q <= w_at(k0_n402_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[3];
   logic [2:0] k0_x9_bank;
   assign k0_x9_bank = k0_found_n481_c3;
   logic [4:0] k0_x9_row;
   assign k0_x9_row = k0_n482_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x10_en;
   assign k0_x10_en = k0_valid[3];
   logic [2:0] k0_x10_bank;
@@ -1762,7 +1762,7 @@ module hls_ntt_gs_b4 (
   logic [4:0] k0_x10_row;
   assign k0_x10_row = k0_n525_c3;
   always_ff @(posedge clk_i) k0_x11_q <= w_at(k0_n536_c2);
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x12_en;
   assign k0_x12_en = k0_valid[13];
   logic [11:0] k0_x12_data;
@@ -1771,7 +1771,7 @@ module hls_ntt_gs_b4 (
   assign k0_x12_bank = k0_found_n69_c13;
   logic [4:0] k0_x12_row;
   assign k0_x12_row = k0_n70_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x13_en;
   assign k0_x13_en = k0_valid[13];
   logic [11:0] k0_x13_data;
@@ -1780,7 +1780,7 @@ module hls_ntt_gs_b4 (
   assign k0_x13_bank = k0_found_n113_c13;
   logic [4:0] k0_x13_row;
   assign k0_x13_row = k0_n114_c13;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x14_en;
   assign k0_x14_en = k0_valid[13];
   logic [11:0] k0_x14_data;
@@ -1789,7 +1789,7 @@ module hls_ntt_gs_b4 (
   assign k0_x14_bank = k0_found_n213_c13;
   logic [4:0] k0_x14_row;
   assign k0_x14_row = k0_n214_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x15_en;
   assign k0_x15_en = k0_valid[13];
   logic [11:0] k0_x15_data;
@@ -1798,7 +1798,7 @@ module hls_ntt_gs_b4 (
   assign k0_x15_bank = k0_found_n256_c13;
   logic [4:0] k0_x15_row;
   assign k0_x15_row = k0_n257_c13;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x16_en;
   assign k0_x16_en = k0_valid[13];
   logic [11:0] k0_x16_data;
@@ -1807,7 +1807,7 @@ module hls_ntt_gs_b4 (
   assign k0_x16_bank = k0_found_n347_c13;
   logic [4:0] k0_x16_row;
   assign k0_x16_row = k0_n348_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x17_en;
   assign k0_x17_en = k0_valid[13];
   logic [11:0] k0_x17_data;
@@ -1816,7 +1816,7 @@ module hls_ntt_gs_b4 (
   assign k0_x17_bank = k0_found_n390_c13;
   logic [4:0] k0_x17_row;
   assign k0_x17_row = k0_n391_c13;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x18_en;
   assign k0_x18_en = k0_valid[13];
   logic [11:0] k0_x18_data;
@@ -1825,7 +1825,7 @@ module hls_ntt_gs_b4 (
   assign k0_x18_bank = k0_found_n481_c13;
   logic [4:0] k0_x18_row;
   assign k0_x18_row = k0_n482_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x19_en;
   assign k0_x19_en = k0_valid[13];
   logic [11:0] k0_x19_data;

@@ -2940,14 +2940,14 @@ module hls_ntt_gs_b8 (
     k0_n1077_c12 <= k0_n1077;
     k0_odd_7_n1082_c13 <= k0_odd_7_n1082;
   end
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[3];
   logic [3:0] k0_x0_bank;
   assign k0_x0_bank = k0_found_n69_c3;
   logic [3:0] k0_x0_row;
   assign k0_x0_row = k0_n70_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[3];
   logic [3:0] k0_x1_bank;
@@ -2955,14 +2955,14 @@ module hls_ntt_gs_b8 (
   logic [3:0] k0_x1_row;
   assign k0_x1_row = k0_n113_c3;
   always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n125_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[3];
   logic [3:0] k0_x3_bank;
   assign k0_x3_bank = k0_found_n211_c3;
   logic [3:0] k0_x3_row;
   assign k0_x3_row = k0_n212_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[3];
   logic [3:0] k0_x4_bank;
@@ -2970,14 +2970,14 @@ module hls_ntt_gs_b8 (
   logic [3:0] k0_x4_row;
   assign k0_x4_row = k0_n254_c3;
   always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n265_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[3];
   logic [3:0] k0_x6_bank;
   assign k0_x6_bank = k0_found_n343_c3;
   logic [3:0] k0_x6_row;
   assign k0_x6_row = k0_n344_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[3];
   logic [3:0] k0_x7_bank;
@@ -2985,14 +2985,14 @@ module hls_ntt_gs_b8 (
   logic [3:0] k0_x7_row;
   assign k0_x7_row = k0_n386_c3;
   always_ff @(posedge clk_i) k0_x8_q <= w_at(k0_n397_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[3];
   logic [3:0] k0_x9_bank;
   assign k0_x9_bank = k0_found_n475_c3;
   logic [3:0] k0_x9_row;
   assign k0_x9_row = k0_n476_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x10_en;
   assign k0_x10_en = k0_valid[3];
   logic [3:0] k0_x10_bank;
@@ -3000,14 +3000,14 @@ module hls_ntt_gs_b8 (
   logic [3:0] k0_x10_row;
   assign k0_x10_row = k0_n518_c3;
   always_ff @(posedge clk_i) k0_x11_q <= w_at(k0_n529_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x12_en;
   assign k0_x12_en = k0_valid[3];
   logic [3:0] k0_x12_bank;
   assign k0_x12_bank = k0_found_n607_c3;
   logic [3:0] k0_x12_row;
   assign k0_x12_row = k0_n608_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x13_en;
   assign k0_x13_en = k0_valid[3];
   logic [3:0] k0_x13_bank;
@@ -3015,14 +3015,14 @@ module hls_ntt_gs_b8 (
   logic [3:0] k0_x13_row;
   assign k0_x13_row = k0_n650_c3;
   always_ff @(posedge clk_i) k0_x14_q <= w_at(k0_n661_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x15_en;
   assign k0_x15_en = k0_valid[3];
   logic [3:0] k0_x15_bank;
   assign k0_x15_bank = k0_found_n739_c3;
   logic [3:0] k0_x15_row;
   assign k0_x15_row = k0_n740_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x16_en;
   assign k0_x16_en = k0_valid[3];
   logic [3:0] k0_x16_bank;
@@ -3030,14 +3030,14 @@ module hls_ntt_gs_b8 (
   logic [3:0] k0_x16_row;
   assign k0_x16_row = k0_n782_c3;
   always_ff @(posedge clk_i) k0_x17_q <= w_at(k0_n793_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x18_en;
   assign k0_x18_en = k0_valid[3];
   logic [3:0] k0_x18_bank;
   assign k0_x18_bank = k0_found_n871_c3;
   logic [3:0] k0_x18_row;
   assign k0_x18_row = k0_n872_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x19_en;
   assign k0_x19_en = k0_valid[3];
   logic [3:0] k0_x19_bank;
@@ -3045,14 +3045,14 @@ module hls_ntt_gs_b8 (
   logic [3:0] k0_x19_row;
   assign k0_x19_row = k0_n914_c3;
   always_ff @(posedge clk_i) k0_x20_q <= w_at(k0_n925_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x21_en;
   assign k0_x21_en = k0_valid[3];
   logic [3:0] k0_x21_bank;
   assign k0_x21_bank = k0_found_n1003_c3;
   logic [3:0] k0_x21_row;
   assign k0_x21_row = k0_n1004_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x22_en;
   assign k0_x22_en = k0_valid[3];
   logic [3:0] k0_x22_bank;
@@ -3060,7 +3060,7 @@ module hls_ntt_gs_b8 (
   logic [3:0] k0_x22_row;
   assign k0_x22_row = k0_n1046_c3;
   always_ff @(posedge clk_i) k0_x23_q <= w_at(k0_n1057_c2);
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x24_en;
   assign k0_x24_en = k0_valid[13];
   logic [11:0] k0_x24_data;
@@ -3069,7 +3069,7 @@ module hls_ntt_gs_b8 (
   assign k0_x24_bank = k0_found_n69_c13;
   logic [3:0] k0_x24_row;
   assign k0_x24_row = k0_n70_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x25_en;
   assign k0_x25_en = k0_valid[13];
   logic [11:0] k0_x25_data;
@@ -3078,7 +3078,7 @@ module hls_ntt_gs_b8 (
   assign k0_x25_bank = k0_found_n112_c13;
   logic [3:0] k0_x25_row;
   assign k0_x25_row = k0_n113_c13;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x26_en;
   assign k0_x26_en = k0_valid[13];
   logic [11:0] k0_x26_data;
@@ -3087,7 +3087,7 @@ module hls_ntt_gs_b8 (
   assign k0_x26_bank = k0_found_n211_c13;
   logic [3:0] k0_x26_row;
   assign k0_x26_row = k0_n212_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x27_en;
   assign k0_x27_en = k0_valid[13];
   logic [11:0] k0_x27_data;
@@ -3096,7 +3096,7 @@ module hls_ntt_gs_b8 (
   assign k0_x27_bank = k0_found_n253_c13;
   logic [3:0] k0_x27_row;
   assign k0_x27_row = k0_n254_c13;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x28_en;
   assign k0_x28_en = k0_valid[13];
   logic [11:0] k0_x28_data;
@@ -3105,7 +3105,7 @@ module hls_ntt_gs_b8 (
   assign k0_x28_bank = k0_found_n343_c13;
   logic [3:0] k0_x28_row;
   assign k0_x28_row = k0_n344_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x29_en;
   assign k0_x29_en = k0_valid[13];
   logic [11:0] k0_x29_data;
@@ -3114,7 +3114,7 @@ module hls_ntt_gs_b8 (
   assign k0_x29_bank = k0_found_n385_c13;
   logic [3:0] k0_x29_row;
   assign k0_x29_row = k0_n386_c13;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x30_en;
   assign k0_x30_en = k0_valid[13];
   logic [11:0] k0_x30_data;
@@ -3123,7 +3123,7 @@ module hls_ntt_gs_b8 (
   assign k0_x30_bank = k0_found_n475_c13;
   logic [3:0] k0_x30_row;
   assign k0_x30_row = k0_n476_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x31_en;
   assign k0_x31_en = k0_valid[13];
   logic [11:0] k0_x31_data;
@@ -3132,7 +3132,7 @@ module hls_ntt_gs_b8 (
   assign k0_x31_bank = k0_found_n517_c13;
   logic [3:0] k0_x31_row;
   assign k0_x31_row = k0_n518_c13;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x32_en;
   assign k0_x32_en = k0_valid[13];
   logic [11:0] k0_x32_data;
@@ -3141,7 +3141,7 @@ module hls_ntt_gs_b8 (
   assign k0_x32_bank = k0_found_n607_c13;
   logic [3:0] k0_x32_row;
   assign k0_x32_row = k0_n608_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x33_en;
   assign k0_x33_en = k0_valid[13];
   logic [11:0] k0_x33_data;
@@ -3150,7 +3150,7 @@ module hls_ntt_gs_b8 (
   assign k0_x33_bank = k0_found_n649_c13;
   logic [3:0] k0_x33_row;
   assign k0_x33_row = k0_n650_c13;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x34_en;
   assign k0_x34_en = k0_valid[13];
   logic [11:0] k0_x34_data;
@@ -3159,7 +3159,7 @@ module hls_ntt_gs_b8 (
   assign k0_x34_bank = k0_found_n739_c13;
   logic [3:0] k0_x34_row;
   assign k0_x34_row = k0_n740_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x35_en;
   assign k0_x35_en = k0_valid[13];
   logic [11:0] k0_x35_data;
@@ -3168,7 +3168,7 @@ module hls_ntt_gs_b8 (
   assign k0_x35_bank = k0_found_n781_c13;
   logic [3:0] k0_x35_row;
   assign k0_x35_row = k0_n782_c13;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x36_en;
   assign k0_x36_en = k0_valid[13];
   logic [11:0] k0_x36_data;
@@ -3177,7 +3177,7 @@ module hls_ntt_gs_b8 (
   assign k0_x36_bank = k0_found_n871_c13;
   logic [3:0] k0_x36_row;
   assign k0_x36_row = k0_n872_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x37_en;
   assign k0_x37_en = k0_valid[13];
   logic [11:0] k0_x37_data;
@@ -3186,7 +3186,7 @@ module hls_ntt_gs_b8 (
   assign k0_x37_bank = k0_found_n913_c13;
   logic [3:0] k0_x37_row;
   assign k0_x37_row = k0_n914_c13;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x38_en;
   assign k0_x38_en = k0_valid[13];
   logic [11:0] k0_x38_data;
@@ -3195,7 +3195,7 @@ module hls_ntt_gs_b8 (
   assign k0_x38_bank = k0_found_n1003_c13;
   logic [3:0] k0_x38_row;
   assign k0_x38_row = k0_n1004_c13;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x39_en;
   assign k0_x39_en = k0_valid[13];
   logic [11:0] k0_x39_data;

@@ -411,21 +411,21 @@ module hls_pointwise (
     k0_n123_c8 <= k0_n123;
     k0_n128_c9 <= k0_n128;
   end
-  // Line 83: reads a.
+  // Line 86: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[0];
   logic [1:0] k0_x0_bank;
   assign k0_x0_bank = 2'd0;
   logic [5:0] k0_x0_row;
   assign k0_x0_row = k0_l0_points_q;
-  // Line 84: reads b.
+  // Line 87: reads b.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[0];
   logic [1:0] k0_x1_bank;
   assign k0_x1_bank = 2'd0;
   logic [5:0] k0_x1_row;
   assign k0_x1_row = k0_l0_points_q;
-  // Line 85: writes a.
+  // Line 88: writes a.
   logic k0_x2_en;
   assign k0_x2_en = k0_valid[9];
   logic [11:0] k0_x2_data;
@@ -434,21 +434,21 @@ module hls_pointwise (
   assign k0_x2_bank = 2'd0;
   logic [5:0] k0_x2_row;
   assign k0_x2_row = k0_l0_points_q_c9;
-  // Line 83: reads a.
+  // Line 86: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[0];
   logic [1:0] k0_x3_bank;
   assign k0_x3_bank = 2'd1;
   logic [5:0] k0_x3_row;
   assign k0_x3_row = k0_l0_points_q;
-  // Line 84: reads b.
+  // Line 87: reads b.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[0];
   logic [1:0] k0_x4_bank;
   assign k0_x4_bank = 2'd1;
   logic [5:0] k0_x4_row;
   assign k0_x4_row = k0_l0_points_q;
-  // Line 85: writes a.
+  // Line 88: writes a.
   logic k0_x5_en;
   assign k0_x5_en = k0_valid[9];
   logic [11:0] k0_x5_data;
@@ -457,21 +457,21 @@ module hls_pointwise (
   assign k0_x5_bank = 2'd1;
   logic [5:0] k0_x5_row;
   assign k0_x5_row = k0_l0_points_q_c9;
-  // Line 83: reads a.
+  // Line 86: reads a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[0];
   logic [1:0] k0_x6_bank;
   assign k0_x6_bank = 2'd2;
   logic [5:0] k0_x6_row;
   assign k0_x6_row = k0_l0_points_q;
-  // Line 84: reads b.
+  // Line 87: reads b.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[0];
   logic [1:0] k0_x7_bank;
   assign k0_x7_bank = 2'd2;
   logic [5:0] k0_x7_row;
   assign k0_x7_row = k0_l0_points_q;
-  // Line 85: writes a.
+  // Line 88: writes a.
   logic k0_x8_en;
   assign k0_x8_en = k0_valid[9];
   logic [11:0] k0_x8_data;
@@ -480,21 +480,21 @@ module hls_pointwise (
   assign k0_x8_bank = 2'd2;
   logic [5:0] k0_x8_row;
   assign k0_x8_row = k0_l0_points_q_c9;
-  // Line 83: reads a.
+  // Line 86: reads a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[0];
   logic [1:0] k0_x9_bank;
   assign k0_x9_bank = 2'd3;
   logic [5:0] k0_x9_row;
   assign k0_x9_row = k0_l0_points_q;
-  // Line 84: reads b.
+  // Line 87: reads b.
   logic k0_x10_en;
   assign k0_x10_en = k0_valid[0];
   logic [1:0] k0_x10_bank;
   assign k0_x10_bank = 2'd3;
   logic [5:0] k0_x10_row;
   assign k0_x10_row = k0_l0_points_q;
-  // Line 85: writes a.
+  // Line 88: writes a.
   logic k0_x11_en;
   assign k0_x11_en = k0_valid[9];
   logic [11:0] k0_x11_data;

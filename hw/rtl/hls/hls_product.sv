@@ -1023,14 +1023,14 @@ module hls_product (
     k0_n239_c11 <= k0_n239;
     k0_odd_1_n244_c12 <= k0_odd_1_n244;
   end
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x0_en;
   assign k0_x0_en = k0_valid[3];
   logic [1:0] k0_x0_bank;
   assign k0_x0_bank = k0_found_n56_c3;
   logic [5:0] k0_x0_row;
   assign k0_x0_row = k0_n57_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x1_en;
   assign k0_x1_en = k0_valid[3];
   logic [1:0] k0_x1_bank;
@@ -1038,14 +1038,14 @@ module hls_product (
   logic [5:0] k0_x1_row;
   assign k0_x1_row = k0_n89_c3;
   always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n101_c2);
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[3];
   logic [1:0] k0_x3_bank;
   assign k0_x3_bank = k0_found_n176_c3;
   logic [5:0] k0_x3_row;
   assign k0_x3_row = k0_n177_c3;
-  // Line 34: reads a.
+  // Line 37: reads a.
   logic k0_x4_en;
   assign k0_x4_en = k0_valid[3];
   logic [1:0] k0_x4_bank;
@@ -1053,7 +1053,7 @@ module hls_product (
   logic [5:0] k0_x4_row;
   assign k0_x4_row = k0_n208_c3;
   always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n219_c2);
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[12];
   logic [11:0] k0_x6_data;
@@ -1062,7 +1062,7 @@ module hls_product (
   assign k0_x6_bank = k0_found_n56_c12;
   logic [5:0] k0_x6_row;
   assign k0_x6_row = k0_n57_c12;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x7_en;
   assign k0_x7_en = k0_valid[12];
   logic [11:0] k0_x7_data;
@@ -1071,7 +1071,7 @@ module hls_product (
   assign k0_x7_bank = k0_found_n88_c12;
   logic [5:0] k0_x7_row;
   assign k0_x7_row = k0_n89_c12;
-  // Line 42: writes a.
+  // Line 45: writes a.
   logic k0_x8_en;
   assign k0_x8_en = k0_valid[12];
   logic [11:0] k0_x8_data;
@@ -1080,7 +1080,7 @@ module hls_product (
   assign k0_x8_bank = k0_found_n176_c12;
   logic [5:0] k0_x8_row;
   assign k0_x8_row = k0_n177_c12;
-  // Line 43: writes a.
+  // Line 46: writes a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[12];
   logic [11:0] k0_x9_data;
@@ -1783,14 +1783,14 @@ module hls_product (
     k1_n239_c11 <= k1_n239;
     k1_odd_1_n244_c12 <= k1_odd_1_n244;
   end
-  // Line 34: reads b.
+  // Line 37: reads b.
   logic k1_x0_en;
   assign k1_x0_en = k1_valid[3];
   logic [1:0] k1_x0_bank;
   assign k1_x0_bank = k1_found_n56_c3;
   logic [5:0] k1_x0_row;
   assign k1_x0_row = k1_n57_c3;
-  // Line 34: reads b.
+  // Line 37: reads b.
   logic k1_x1_en;
   assign k1_x1_en = k1_valid[3];
   logic [1:0] k1_x1_bank;
@@ -1798,14 +1798,14 @@ module hls_product (
   logic [5:0] k1_x1_row;
   assign k1_x1_row = k1_n89_c3;
   always_ff @(posedge clk_i) k1_x2_q <= w_at(k1_n101_c2);
-  // Line 34: reads b.
+  // Line 37: reads b.
   logic k1_x3_en;
   assign k1_x3_en = k1_valid[3];
   logic [1:0] k1_x3_bank;
   assign k1_x3_bank = k1_found_n176_c3;
   logic [5:0] k1_x3_row;
   assign k1_x3_row = k1_n177_c3;
-  // Line 34: reads b.
+  // Line 37: reads b.
   logic k1_x4_en;
   assign k1_x4_en = k1_valid[3];
   logic [1:0] k1_x4_bank;
@@ -1813,7 +1813,7 @@ module hls_product (
   logic [5:0] k1_x4_row;
   assign k1_x4_row = k1_n208_c3;
   always_ff @(posedge clk_i) k1_x5_q <= w_at(k1_n219_c2);
-  // Line 42: writes b.
+  // Line 45: writes b.
   logic k1_x6_en;
   assign k1_x6_en = k1_valid[12];
   logic [11:0] k1_x6_data;
@@ -1822,7 +1822,7 @@ module hls_product (
   assign k1_x6_bank = k1_found_n56_c12;
   logic [5:0] k1_x6_row;
   assign k1_x6_row = k1_n57_c12;
-  // Line 43: writes b.
+  // Line 46: writes b.
   logic k1_x7_en;
   assign k1_x7_en = k1_valid[12];
   logic [11:0] k1_x7_data;
@@ -1831,7 +1831,7 @@ module hls_product (
   assign k1_x7_bank = k1_found_n88_c12;
   logic [5:0] k1_x7_row;
   assign k1_x7_row = k1_n89_c12;
-  // Line 42: writes b.
+  // Line 45: writes b.
   logic k1_x8_en;
   assign k1_x8_en = k1_valid[12];
   logic [11:0] k1_x8_data;
@@ -1840,7 +1840,7 @@ module hls_product (
   assign k1_x8_bank = k1_found_n176_c12;
   logic [5:0] k1_x8_row;
   assign k1_x8_row = k1_n177_c12;
-  // Line 43: writes b.
+  // Line 46: writes b.
   logic k1_x9_en;
   assign k1_x9_en = k1_valid[12];
   logic [11:0] k1_x9_data;
@@ -2204,21 +2204,21 @@ module hls_product (
     k2_n123_c8 <= k2_n123;
     k2_n128_c9 <= k2_n128;
   end
-  // Line 83: reads a.
+  // Line 86: reads a.
   logic k2_x0_en;
   assign k2_x0_en = k2_valid[0];
   logic [1:0] k2_x0_bank;
   assign k2_x0_bank = 2'd0;
   logic [5:0] k2_x0_row;
   assign k2_x0_row = k2_l0_points_q;
-  // Line 84: reads b.
+  // Line 87: reads b.
   logic k2_x1_en;
   assign k2_x1_en = k2_valid[0];
   logic [1:0] k2_x1_bank;
   assign k2_x1_bank = 2'd0;
   logic [5:0] k2_x1_row;
   assign k2_x1_row = k2_l0_points_q;
-  // Line 85: writes a.
+  // Line 88: writes a.
   logic k2_x2_en;
   assign k2_x2_en = k2_valid[9];
   logic [11:0] k2_x2_data;
@@ -2227,21 +2227,21 @@ module hls_product (
   assign k2_x2_bank = 2'd0;
   logic [5:0] k2_x2_row;
   assign k2_x2_row = k2_l0_points_q_c9;
-  // Line 83: reads a.
+  // Line 86: reads a.
   logic k2_x3_en;
   assign k2_x3_en = k2_valid[0];
   logic [1:0] k2_x3_bank;
   assign k2_x3_bank = 2'd1;
   logic [5:0] k2_x3_row;
   assign k2_x3_row = k2_l0_points_q;
-  // Line 84: reads b.
+  // Line 87: reads b.
   logic k2_x4_en;
   assign k2_x4_en = k2_valid[0];
   logic [1:0] k2_x4_bank;
   assign k2_x4_bank = 2'd1;
   logic [5:0] k2_x4_row;
   assign k2_x4_row = k2_l0_points_q;
-  // Line 85: writes a.
+  // Line 88: writes a.
   logic k2_x5_en;
   assign k2_x5_en = k2_valid[9];
   logic [11:0] k2_x5_data;
@@ -2250,21 +2250,21 @@ module hls_product (
   assign k2_x5_bank = 2'd1;
   logic [5:0] k2_x5_row;
   assign k2_x5_row = k2_l0_points_q_c9;
-  // Line 83: reads a.
+  // Line 86: reads a.
   logic k2_x6_en;
   assign k2_x6_en = k2_valid[0];
   logic [1:0] k2_x6_bank;
   assign k2_x6_bank = 2'd2;
   logic [5:0] k2_x6_row;
   assign k2_x6_row = k2_l0_points_q;
-  // Line 84: reads b.
+  // Line 87: reads b.
   logic k2_x7_en;
   assign k2_x7_en = k2_valid[0];
   logic [1:0] k2_x7_bank;
   assign k2_x7_bank = 2'd2;
   logic [5:0] k2_x7_row;
   assign k2_x7_row = k2_l0_points_q;
-  // Line 85: writes a.
+  // Line 88: writes a.
   logic k2_x8_en;
   assign k2_x8_en = k2_valid[9];
   logic [11:0] k2_x8_data;
@@ -2273,21 +2273,21 @@ module hls_product (
   assign k2_x8_bank = 2'd2;
   logic [5:0] k2_x8_row;
   assign k2_x8_row = k2_l0_points_q_c9;
-  // Line 83: reads a.
+  // Line 86: reads a.
   logic k2_x9_en;
   assign k2_x9_en = k2_valid[0];
   logic [1:0] k2_x9_bank;
   assign k2_x9_bank = 2'd3;
   logic [5:0] k2_x9_row;
   assign k2_x9_row = k2_l0_points_q;
-  // Line 84: reads b.
+  // Line 87: reads b.
   logic k2_x10_en;
   assign k2_x10_en = k2_valid[0];
   logic [1:0] k2_x10_bank;
   assign k2_x10_bank = 2'd3;
   logic [5:0] k2_x10_row;
   assign k2_x10_row = k2_l0_points_q;
-  // Line 85: writes a.
+  // Line 88: writes a.
   logic k2_x11_en;
   assign k2_x11_en = k2_valid[9];
   logic [11:0] k2_x11_data;
@@ -3094,14 +3094,14 @@ module hls_product (
     k3_n271_c13 <= k3_n271;
     k3_n274_c13 <= k3_n274;
   end
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k3_x0_en;
   assign k3_x0_en = k3_valid[3];
   logic [1:0] k3_x0_bank;
   assign k3_x0_bank = k3_found_n54_c3;
   logic [5:0] k3_x0_row;
   assign k3_x0_row = k3_n55_c3;
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k3_x1_en;
   assign k3_x1_en = k3_valid[3];
   logic [1:0] k3_x1_bank;
@@ -3109,14 +3109,14 @@ module hls_product (
   logic [5:0] k3_x1_row;
   assign k3_x1_row = k3_n87_c3;
   always_ff @(posedge clk_i) k3_x2_q <= inverse_at(k3_n92_c2);
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k3_x3_en;
   assign k3_x3_en = k3_valid[3];
   logic [1:0] k3_x3_bank;
   assign k3_x3_bank = k3_found_n191_c3;
   logic [5:0] k3_x3_row;
   assign k3_x3_row = k3_n192_c3;
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k3_x4_en;
   assign k3_x4_en = k3_valid[3];
   logic [1:0] k3_x4_bank;
@@ -3124,7 +3124,7 @@ module hls_product (
   logic [5:0] k3_x4_row;
   assign k3_x4_row = k3_n223_c3;
   always_ff @(posedge clk_i) k3_x5_q <= inverse_at(k3_n226_c2);
-  // Line 70: writes a.
+  // Line 73: writes a.
   logic k3_x6_en;
   assign k3_x6_en = k3_valid[13];
   logic [11:0] k3_x6_data;
@@ -3133,7 +3133,7 @@ module hls_product (
   assign k3_x6_bank = k3_found_n54_c13;
   logic [5:0] k3_x6_row;
   assign k3_x6_row = k3_n55_c13;
-  // Line 71: writes a.
+  // Line 74: writes a.
   logic k3_x7_en;
   assign k3_x7_en = k3_valid[13];
   logic [11:0] k3_x7_data;
@@ -3142,7 +3142,7 @@ module hls_product (
   assign k3_x7_bank = k3_found_n86_c13;
   logic [5:0] k3_x7_row;
   assign k3_x7_row = k3_n87_c13;
-  // Line 70: writes a.
+  // Line 73: writes a.
   logic k3_x8_en;
   assign k3_x8_en = k3_valid[13];
   logic [11:0] k3_x8_data;
@@ -3151,7 +3151,7 @@ module hls_product (
   assign k3_x8_bank = k3_found_n191_c13;
   logic [5:0] k3_x8_row;
   assign k3_x8_row = k3_n192_c13;
-  // Line 71: writes a.
+  // Line 74: writes a.
   logic k3_x9_en;
   assign k3_x9_en = k3_valid[13];
   logic [11:0] k3_x9_data;

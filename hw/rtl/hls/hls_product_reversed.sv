@@ -1752,14 +1752,14 @@ module hls_product_reversed (
     k1_n251_c11 <= k1_n251_c10;
     k1_n251_c12 <= k1_n251_c11;
   end
-  // Line 61: reads c.
+  // Line 64: reads c.
   logic k1_x0_en;
   assign k1_x0_en = k1_valid[3];
   logic [1:0] k1_x0_bank;
   assign k1_x0_bank = k1_found_n54_c3;
   logic [5:0] k1_x0_row;
   assign k1_x0_row = k1_n55_c3;
-  // Line 61: reads c.
+  // Line 64: reads c.
   logic k1_x1_en;
   assign k1_x1_en = k1_valid[3];
   logic [1:0] k1_x1_bank;
@@ -1767,14 +1767,14 @@ module hls_product_reversed (
   logic [5:0] k1_x1_row;
   assign k1_x1_row = k1_n87_c3;
   always_ff @(posedge clk_i) k1_x2_q <= w_at(k1_n92_c2);
-  // Line 61: reads c.
+  // Line 64: reads c.
   logic k1_x3_en;
   assign k1_x3_en = k1_valid[3];
   logic [1:0] k1_x3_bank;
   assign k1_x3_bank = k1_found_n179_c3;
   logic [5:0] k1_x3_row;
   assign k1_x3_row = k1_n180_c3;
-  // Line 61: reads c.
+  // Line 64: reads c.
   logic k1_x4_en;
   assign k1_x4_en = k1_valid[3];
   logic [1:0] k1_x4_bank;
@@ -1782,7 +1782,7 @@ module hls_product_reversed (
   logic [5:0] k1_x4_row;
   assign k1_x4_row = k1_n211_c3;
   always_ff @(posedge clk_i) k1_x5_q <= w_at(k1_n214_c2);
-  // Line 70: writes c.
+  // Line 73: writes c.
   logic k1_x6_en;
   assign k1_x6_en = k1_valid[12];
   logic [11:0] k1_x6_data;
@@ -1791,7 +1791,7 @@ module hls_product_reversed (
   assign k1_x6_bank = k1_found_n54_c12;
   logic [5:0] k1_x6_row;
   assign k1_x6_row = k1_n55_c12;
-  // Line 71: writes c.
+  // Line 74: writes c.
   logic k1_x7_en;
   assign k1_x7_en = k1_valid[12];
   logic [11:0] k1_x7_data;
@@ -1800,7 +1800,7 @@ module hls_product_reversed (
   assign k1_x7_bank = k1_found_n86_c12;
   logic [5:0] k1_x7_row;
   assign k1_x7_row = k1_n87_c12;
-  // Line 70: writes c.
+  // Line 73: writes c.
   logic k1_x8_en;
   assign k1_x8_en = k1_valid[12];
   logic [11:0] k1_x8_data;
@@ -1809,7 +1809,7 @@ module hls_product_reversed (
   assign k1_x8_bank = k1_found_n179_c12;
   logic [5:0] k1_x8_row;
   assign k1_x8_row = k1_n180_c12;
-  // Line 71: writes c.
+  // Line 74: writes c.
   logic k1_x9_en;
   assign k1_x9_en = k1_valid[12];
   logic [11:0] k1_x9_data;
@@ -3214,14 +3214,14 @@ module hls_product_reversed (
     k3_n251_c11 <= k3_n251_c10;
     k3_n251_c12 <= k3_n251_c11;
   end
-  // Line 61: reads d.
+  // Line 64: reads d.
   logic k3_x0_en;
   assign k3_x0_en = k3_valid[3];
   logic [1:0] k3_x0_bank;
   assign k3_x0_bank = k3_found_n54_c3;
   logic [5:0] k3_x0_row;
   assign k3_x0_row = k3_n55_c3;
-  // Line 61: reads d.
+  // Line 64: reads d.
   logic k3_x1_en;
   assign k3_x1_en = k3_valid[3];
   logic [1:0] k3_x1_bank;
@@ -3229,14 +3229,14 @@ module hls_product_reversed (
   logic [5:0] k3_x1_row;
   assign k3_x1_row = k3_n87_c3;
   always_ff @(posedge clk_i) k3_x2_q <= w_at(k3_n92_c2);
-  // Line 61: reads d.
+  // Line 64: reads d.
   logic k3_x3_en;
   assign k3_x3_en = k3_valid[3];
   logic [1:0] k3_x3_bank;
   assign k3_x3_bank = k3_found_n179_c3;
   logic [5:0] k3_x3_row;
   assign k3_x3_row = k3_n180_c3;
-  // Line 61: reads d.
+  // Line 64: reads d.
   logic k3_x4_en;
   assign k3_x4_en = k3_valid[3];
   logic [1:0] k3_x4_bank;
@@ -3244,7 +3244,7 @@ module hls_product_reversed (
   logic [5:0] k3_x4_row;
   assign k3_x4_row = k3_n211_c3;
   always_ff @(posedge clk_i) k3_x5_q <= w_at(k3_n214_c2);
-  // Line 70: writes d.
+  // Line 73: writes d.
   logic k3_x6_en;
   assign k3_x6_en = k3_valid[12];
   logic [11:0] k3_x6_data;
@@ -3253,7 +3253,7 @@ module hls_product_reversed (
   assign k3_x6_bank = k3_found_n54_c12;
   logic [5:0] k3_x6_row;
   assign k3_x6_row = k3_n55_c12;
-  // Line 71: writes d.
+  // Line 74: writes d.
   logic k3_x7_en;
   assign k3_x7_en = k3_valid[12];
   logic [11:0] k3_x7_data;
@@ -3262,7 +3262,7 @@ module hls_product_reversed (
   assign k3_x7_bank = k3_found_n86_c12;
   logic [5:0] k3_x7_row;
   assign k3_x7_row = k3_n87_c12;
-  // Line 70: writes d.
+  // Line 73: writes d.
   logic k3_x8_en;
   assign k3_x8_en = k3_valid[12];
   logic [11:0] k3_x8_data;
@@ -3271,7 +3271,7 @@ module hls_product_reversed (
   assign k3_x8_bank = k3_found_n179_c12;
   logic [5:0] k3_x8_row;
   assign k3_x8_row = k3_n180_c12;
-  // Line 71: writes d.
+  // Line 74: writes d.
   logic k3_x9_en;
   assign k3_x9_en = k3_valid[12];
   logic [11:0] k3_x9_data;
@@ -3635,21 +3635,21 @@ module hls_product_reversed (
     k4_n123_c8 <= k4_n123;
     k4_n128_c9 <= k4_n128;
   end
-  // Line 83: reads c.
+  // Line 86: reads c.
   logic k4_x0_en;
   assign k4_x0_en = k4_valid[0];
   logic [1:0] k4_x0_bank;
   assign k4_x0_bank = 2'd0;
   logic [5:0] k4_x0_row;
   assign k4_x0_row = k4_l0_points_q;
-  // Line 84: reads d.
+  // Line 87: reads d.
   logic k4_x1_en;
   assign k4_x1_en = k4_valid[0];
   logic [1:0] k4_x1_bank;
   assign k4_x1_bank = 2'd0;
   logic [5:0] k4_x1_row;
   assign k4_x1_row = k4_l0_points_q;
-  // Line 85: writes c.
+  // Line 88: writes c.
   logic k4_x2_en;
   assign k4_x2_en = k4_valid[9];
   logic [11:0] k4_x2_data;
@@ -3658,21 +3658,21 @@ module hls_product_reversed (
   assign k4_x2_bank = 2'd0;
   logic [5:0] k4_x2_row;
   assign k4_x2_row = k4_l0_points_q_c9;
-  // Line 83: reads c.
+  // Line 86: reads c.
   logic k4_x3_en;
   assign k4_x3_en = k4_valid[0];
   logic [1:0] k4_x3_bank;
   assign k4_x3_bank = 2'd1;
   logic [5:0] k4_x3_row;
   assign k4_x3_row = k4_l0_points_q;
-  // Line 84: reads d.
+  // Line 87: reads d.
   logic k4_x4_en;
   assign k4_x4_en = k4_valid[0];
   logic [1:0] k4_x4_bank;
   assign k4_x4_bank = 2'd1;
   logic [5:0] k4_x4_row;
   assign k4_x4_row = k4_l0_points_q;
-  // Line 85: writes c.
+  // Line 88: writes c.
   logic k4_x5_en;
   assign k4_x5_en = k4_valid[9];
   logic [11:0] k4_x5_data;
@@ -3681,21 +3681,21 @@ module hls_product_reversed (
   assign k4_x5_bank = 2'd1;
   logic [5:0] k4_x5_row;
   assign k4_x5_row = k4_l0_points_q_c9;
-  // Line 83: reads c.
+  // Line 86: reads c.
   logic k4_x6_en;
   assign k4_x6_en = k4_valid[0];
   logic [1:0] k4_x6_bank;
   assign k4_x6_bank = 2'd2;
   logic [5:0] k4_x6_row;
   assign k4_x6_row = k4_l0_points_q;
-  // Line 84: reads d.
+  // Line 87: reads d.
   logic k4_x7_en;
   assign k4_x7_en = k4_valid[0];
   logic [1:0] k4_x7_bank;
   assign k4_x7_bank = 2'd2;
   logic [5:0] k4_x7_row;
   assign k4_x7_row = k4_l0_points_q;
-  // Line 85: writes c.
+  // Line 88: writes c.
   logic k4_x8_en;
   assign k4_x8_en = k4_valid[9];
   logic [11:0] k4_x8_data;
@@ -3704,21 +3704,21 @@ module hls_product_reversed (
   assign k4_x8_bank = 2'd2;
   logic [5:0] k4_x8_row;
   assign k4_x8_row = k4_l0_points_q_c9;
-  // Line 83: reads c.
+  // Line 86: reads c.
   logic k4_x9_en;
   assign k4_x9_en = k4_valid[0];
   logic [1:0] k4_x9_bank;
   assign k4_x9_bank = 2'd3;
   logic [5:0] k4_x9_row;
   assign k4_x9_row = k4_l0_points_q;
-  // Line 84: reads d.
+  // Line 87: reads d.
   logic k4_x10_en;
   assign k4_x10_en = k4_valid[0];
   logic [1:0] k4_x10_bank;
   assign k4_x10_bank = 2'd3;
   logic [5:0] k4_x10_row;
   assign k4_x10_row = k4_l0_points_q;
-  // Line 85: writes c.
+  // Line 88: writes c.
   logic k4_x11_en;
   assign k4_x11_en = k4_valid[9];
   logic [11:0] k4_x11_data;
@@ -5179,14 +5179,14 @@ module hls_product_reversed (
     k6_n271_c13 <= k6_n271;
     k6_n274_c13 <= k6_n274;
   end
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k6_x0_en;
   assign k6_x0_en = k6_valid[3];
   logic [1:0] k6_x0_bank;
   assign k6_x0_bank = k6_found_n54_c3;
   logic [5:0] k6_x0_row;
   assign k6_x0_row = k6_n55_c3;
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k6_x1_en;
   assign k6_x1_en = k6_valid[3];
   logic [1:0] k6_x1_bank;
@@ -5194,14 +5194,14 @@ module hls_product_reversed (
   logic [5:0] k6_x1_row;
   assign k6_x1_row = k6_n87_c3;
   always_ff @(posedge clk_i) k6_x2_q <= inverse_at(k6_n92_c2);
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k6_x3_en;
   assign k6_x3_en = k6_valid[3];
   logic [1:0] k6_x3_bank;
   assign k6_x3_bank = k6_found_n191_c3;
   logic [5:0] k6_x3_row;
   assign k6_x3_row = k6_n192_c3;
-  // Line 61: reads a.
+  // Line 64: reads a.
   logic k6_x4_en;
   assign k6_x4_en = k6_valid[3];
   logic [1:0] k6_x4_bank;
@@ -5209,7 +5209,7 @@ module hls_product_reversed (
   logic [5:0] k6_x4_row;
   assign k6_x4_row = k6_n223_c3;
   always_ff @(posedge clk_i) k6_x5_q <= inverse_at(k6_n226_c2);
-  // Line 70: writes a.
+  // Line 73: writes a.
   logic k6_x6_en;
   assign k6_x6_en = k6_valid[13];
   logic [11:0] k6_x6_data;
@@ -5218,7 +5218,7 @@ module hls_product_reversed (
   assign k6_x6_bank = k6_found_n54_c13;
   logic [5:0] k6_x6_row;
   assign k6_x6_row = k6_n55_c13;
-  // Line 71: writes a.
+  // Line 74: writes a.
   logic k6_x7_en;
   assign k6_x7_en = k6_valid[13];
   logic [11:0] k6_x7_data;
@@ -5227,7 +5227,7 @@ module hls_product_reversed (
   assign k6_x7_bank = k6_found_n86_c13;
   logic [5:0] k6_x7_row;
   assign k6_x7_row = k6_n87_c13;
-  // Line 70: writes a.
+  // Line 73: writes a.
   logic k6_x8_en;
   assign k6_x8_en = k6_valid[13];
   logic [11:0] k6_x8_data;
@@ -5236,7 +5236,7 @@ module hls_product_reversed (
   assign k6_x8_bank = k6_found_n191_c13;
   logic [5:0] k6_x8_row;
   assign k6_x8_row = k6_n192_c13;
-  // Line 71: writes a.
+  // Line 74: writes a.
   logic k6_x9_en;
   assign k6_x9_en = k6_valid[13];
   logic [11:0] k6_x9_data;
