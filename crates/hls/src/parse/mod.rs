@@ -1,5 +1,6 @@
 //! The parser from text to [`Unit`]. It expands macros, chooses conditional parts, and refuses text outside of the subset.
 
+mod assigned;
 mod expression;
 mod preprocess;
 mod statement;

@@ -1,5 +1,6 @@
 //! Golden messages: each mistake has a source, and the whole text with file, line, column, bound and way out.
 
+mod loops;
 mod names;
 mod rows;
 mod streams;
@@ -30,6 +31,7 @@ fn check(cases: &[Case]) {
 
 #[test]
 fn each_mistake_has_its_message() {
+    check(loops::ASSIGNED);
     for cases in [values::LOOPS, values::BANKS, values::VALUES] {
         check(cases);
     }
