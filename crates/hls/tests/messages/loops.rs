@@ -67,3 +67,27 @@ void f(uint8_t a[16]) {
         "accepted",
     ),
 ];
+
+/// Variables of loops with the name of another variable in the same nest.
+pub(super) const HIDDEN: &[Case] = &[
+    (
+        "an inner loop with the variable of an outer one",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) {
+    uint8_t x = i;
+    for (unsigned i = 0; i < 2; i++) a[i] = x;
+  }
+}",
+        "f.c:7:5: `i` is the variable of an outer loop as well; rename it",
+    ),
+    (
+        "a variable before an inner loop with the loop's variable",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) {
+    unsigned k = 3;
+    for (unsigned k = 0; k < 2; k++) a[k] = i;
+  }
+}",
+        "f.c:6:14: `k` is the variable of a loop as well; rename it",
+    ),
+];

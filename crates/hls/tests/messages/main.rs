@@ -31,7 +31,9 @@ fn check(cases: &[Case]) {
 
 #[test]
 fn each_mistake_has_its_message() {
-    check(loops::ASSIGNED);
+    for cases in [loops::ASSIGNED, loops::HIDDEN] {
+        check(cases);
+    }
     for cases in [values::LOOPS, values::BANKS, values::VALUES] {
         check(cases);
     }
