@@ -1,10 +1,13 @@
 //! The parser from text to [`Unit`]. It expands macros, chooses conditional parts, and refuses text outside of the subset.
 
 mod assigned;
+mod condition;
 mod expression;
+mod macros;
 mod preprocess;
 mod statement;
 mod types;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +17,7 @@ use tree_sitter::{Node, Parser, Tree};
 use crate::Source;
 use crate::ast::{Declaration, Function, Type, Unit};
 use crate::diagnostic::{Diagnostic, Place, Problem, Result};
-use preprocess::Macros;
+use macros::Macros;
 
 /// Bytes of a source, and of a header.
 const MAX_BYTES: usize = 1 << 20;
@@ -44,6 +47,7 @@ fn unit(source: &Source, defines: &[(String, String)]) -> Result<Unit> {
         macros: Macros::new(defines)?,
         types: types::standard(),
         headers: Arc::clone(&source.headers),
+        booleans: false,
         once: BTreeSet::new(),
         included: 0,
         nesting: 0,
@@ -158,6 +162,8 @@ struct File {
     /// The types that have names.
     types: BTreeMap<String, Type>,
     headers: Arc<BTreeMap<String, String>>,
+    /// Whether `<stdbool.h>` was included.
+    booleans: bool,
     /// Headers with `#pragma once` that were read.
     once: BTreeSet<String>,
     /// The number of headers that were read, repeated ones included.
@@ -243,6 +249,7 @@ impl File {
             }
         }
         let body = self.block(text, field(text, node, "body")?)?;
-        Ok(Function { place: text.place(name), name: text.of(name).to_owned(), result, parameters, body, internal })
+        let (place, name) = (text.place(name), self.name_of(text, name)?.to_owned());
+        Ok(Function { place, name, result, parameters, body, internal })
     }
 }

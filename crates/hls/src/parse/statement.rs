@@ -52,7 +52,7 @@ impl File {
             }
             "for_statement" => StmtKind::For(Box::new(self.loop_of(text, node, label)?)),
             "labeled_statement" => {
-                let label = text.of(field(text, node, "label")?);
+                let label = self.name_of(text, field(text, node, "label")?)?;
                 return match children(node).last() {
                     Some(labelled) if labelled.kind() == "for_statement" => {
                         self.statement(text, *labelled, Some(label))
