@@ -111,7 +111,7 @@ fn tree(text: Text<'_>, begin: Place) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Refuses syntax errors, and nodes that are nested too deep.
+/// Refuses syntax errors, names that a module cannot have, and nodes that are nested too deep.
 fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
     let mut cursor = tree.walk();
     let mut depth = 0;
@@ -126,6 +126,10 @@ fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
                 format!("a syntax error near `{near}`")
             };
             return Err(text.problem(node, what, "write C that a C compiler accepts"));
+        }
+        if node.kind().ends_with("identifier") && !words::is_name(text.of(node)) {
+            let what = format!("`{}` has other characters than ASCII letters, digits and `_`", text.short(node));
+            return Err(text.problem(node, what, "rename it"));
         }
         if depth > MAX_DEPTH {
             let what = format!("nested more than {MAX_DEPTH} deep");
