@@ -68,3 +68,15 @@ fn many_kernels_share_the_steps() {
     let design = compiled(&sums(100, 320)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(design.kernels.len(), 100);
 }
+
+/// The facts of all assertions hold at the last one. No two of them compare the same elements.
+#[test]
+fn many_assertions_are_lowered_in_time() {
+    let mut text = "#include <assert.h>\nvoid f(uint8_t a[256], uint8_t b[256]) {\n".to_owned();
+    for at in 0..16_000 {
+        let (x, y) = (at % 256, (at + at / 256 + 1) % 256);
+        writeln!(text, "  assert(b[{x}] <= b[{y}]);").expect("a line");
+    }
+    let design = compiled(&(text + "  a[0] = b[0];\n}")).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(design.kernels.len(), 1);
+}

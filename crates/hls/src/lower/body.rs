@@ -13,10 +13,10 @@ pub(super) struct Body {
     pub(super) graph: Graph,
     pub(super) accesses: Vec<Access>,
     variables: Vec<Node>,
-    /// The conditions around the present statement, and the facts that follow from each.
-    conditions: Vec<(Node, Vec<Fact>)>,
-    /// Facts from assertions outside of conditions, except the ranges, which are in the graph.
-    asserted: Vec<Fact>,
+    /// The conditions around the present statement.
+    conditions: Vec<Node>,
+    /// The facts that follow from the conditions and from assertions. Ranges outside of conditions are in the graph.
+    facts: Facts,
     /// Values of elements that were read or written in this iteration.
     elements: HashMap<usize, Vec<(Vec<Node>, Node)>>,
     /// Variables that outlive an iteration, with their present values.
@@ -38,7 +38,7 @@ impl Body {
             accesses: Vec::new(),
             variables: Vec::new(),
             conditions: Vec::new(),
-            asserted: Vec::new(),
+            facts: Facts::new([]),
             elements: HashMap::new(),
             registers: BTreeMap::new(),
         };
@@ -89,16 +89,18 @@ impl Body {
 
     pub(super) fn enter(&mut self, condition: Node) {
         let facts = facts::of(&self.graph, condition, true);
-        self.conditions.push((condition, facts));
+        self.conditions.push(condition);
+        self.facts.enter(facts);
     }
 
     pub(super) fn leave(&mut self) {
         self.conditions.pop();
+        self.facts.leave();
     }
 
     /// Whether all conditions from the `from`-th on hold; `None` if there are none.
     pub(super) fn condition(&mut self, from: usize, place: Place) -> Result<Option<Node>> {
-        let conditions: Vec<Node> = self.conditions[from..].iter().map(|(condition, _)| *condition).collect();
+        let conditions = self.conditions[from..].to_vec();
         let mut all = None;
         for condition in conditions {
             all = Some(match all {
@@ -118,10 +120,9 @@ impl Body {
                 Fact::Range(node, _) => around.is_none() || self.is_read_under(around, node),
                 Fact::NotBelow(..) => around.is_none(),
             };
-            match (fact, self.conditions.last_mut()) {
-                (Fact::Range(node, range), _) if everywhere => self.graph.narrow(node, range),
-                (_, Some((_, known))) => known.push(fact),
-                (_, None) => self.asserted.push(fact),
+            match fact {
+                Fact::Range(node, range) if everywhere => self.graph.narrow(node, range),
+                _ => self.facts.add(fact),
             }
         }
         Ok(())
@@ -134,15 +135,14 @@ impl Body {
 
     /// The range of a node if the conditions around the present statement hold.
     pub(super) fn range(&self, node: Node) -> (i128, i128) {
-        let known = self.conditions.iter().flat_map(|(_, facts)| facts).chain(&self.asserted).copied();
-        Facts::new(known).range(&self.graph, node)
+        self.facts.range(&self.graph, node)
     }
 
     /// The iterations in which the conditions around the present statement can hold.
     pub(super) fn iterations(&self) -> impl Iterator<Item = usize> {
         let count: usize = self.loops.iter().map(|one| one.trips).product();
         let holds = |iteration: usize| {
-            self.conditions.iter().all(|(condition, _)| self.graph.value_in(*condition, iteration) != Some(0))
+            self.conditions.iter().all(|condition| self.graph.value_in(*condition, iteration) != Some(0))
         };
         (0..count).filter(move |&iteration| holds(iteration))
     }

@@ -19,58 +19,89 @@ pub(super) enum Fact {
 /// The greatest number of operations from a node down to a node with a fact.
 const DEPTH: usize = 12;
 
-/// Ranges of nodes that follow from conditions.
+/// Facts that hold at the present statement, and the ranges of nodes that follow from them.
 pub(super) struct Facts {
+    /// The facts outside of conditions, then those of each condition around the statement.
+    levels: Vec<Level>,
+}
+
+#[derive(Default)]
+struct Level {
+    /// Ranges of nodes. They include what outer levels know.
     known: HashMap<Node, Range>,
     not_below: HashSet<(Node, Node)>,
-    found: RefCell<HashMap<Node, Range>>,
 }
 
 impl Facts {
     pub(super) fn new(facts: impl IntoIterator<Item = Fact>) -> Self {
-        let mut known: HashMap<Node, Range> = HashMap::new();
-        let mut not_below = HashSet::new();
-        for fact in facts {
-            match fact {
-                Fact::Range(node, range) => {
-                    let entry = known.entry(node).or_insert(range);
-                    *entry = intersection(*entry, range);
-                }
-                Fact::NotBelow(a, b) => drop(not_below.insert((a, b))),
+        let mut this = Self { levels: Vec::new() };
+        this.enter(facts);
+        this
+    }
+
+    /// Begins a level with the facts of a condition.
+    pub(super) fn enter(&mut self, facts: impl IntoIterator<Item = Fact>) {
+        self.levels.push(Level::default());
+        facts.into_iter().for_each(|fact| self.add(fact));
+    }
+
+    /// Ends the last level.
+    pub(super) fn leave(&mut self) {
+        self.levels.pop();
+    }
+
+    /// Adds a fact to the last level.
+    pub(super) fn add(&mut self, fact: Fact) {
+        let fact = match fact {
+            Fact::Range(node, range) => {
+                Fact::Range(node, self.known(node).map_or(range, |one| intersection(one, range)))
             }
+            Fact::NotBelow(..) => fact,
+        };
+        match (fact, self.levels.last_mut()) {
+            (Fact::Range(node, range), Some(last)) => drop(last.known.insert(node, range)),
+            (Fact::NotBelow(a, b), Some(last)) => drop(last.not_below.insert((a, b))),
+            (_, None) => {}
         }
-        Self { known, not_below, found: RefCell::default() }
+    }
+
+    fn known(&self, node: Node) -> Option<Range> {
+        self.levels.iter().rev().find_map(|level| level.known.get(&node)).copied()
+    }
+
+    fn is_not_below(&self, a: Node, b: Node) -> bool {
+        self.levels.iter().any(|level| level.not_below.contains(&(a, b)))
     }
 
     /// The range of a node if the conditions hold.
     pub(super) fn range(&self, graph: &Graph, node: Node) -> Range {
-        if self.known.is_empty() && self.not_below.is_empty() {
+        if self.levels.iter().all(|level| level.known.is_empty() && level.not_below.is_empty()) {
             graph.range(node)
         } else {
-            self.within(graph, node, DEPTH)
+            self.within(graph, node, DEPTH, &RefCell::default())
         }
     }
 
-    fn within(&self, graph: &Graph, node: Node, depth: usize) -> Range {
-        if let Some(found) = self.found.borrow().get(&node) {
+    fn within(&self, graph: &Graph, node: Node, depth: usize, found: &RefCell<HashMap<Node, Range>>) -> Range {
+        if let Some(found) = found.borrow().get(&node) {
             return *found;
         }
         let data = graph.get(node);
         let mut range = data.range;
-        if let Some(known) = self.known.get(&node) {
-            range = intersection(range, *known);
+        if let Some(known) = self.known(node) {
+            range = intersection(range, known);
         }
         if depth > 0
-            && let Some(derived) = graph.range_of(data.op, |operand| self.within(graph, operand, depth - 1))
+            && let Some(derived) = graph.range_of(data.op, |operand| self.within(graph, operand, depth - 1, found))
         {
             range = intersection(range, derived);
         }
         if let Op::Sub(a, b) = data.op
-            && self.not_below.contains(&(a, b))
+            && self.is_not_below(a, b)
         {
             range = intersection(range, (0, i128::MAX));
         }
-        self.found.borrow_mut().insert(node, range);
+        found.borrow_mut().insert(node, range);
         range
     }
 }

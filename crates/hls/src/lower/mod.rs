@@ -796,6 +796,7 @@ impl<'u> Lowering<'u> {
                 _ => break (pipeline, independent, statements),
             }
         };
+        distinct(&loops, &before)?;
         let iterations = loops.iter().try_fold(1usize, |all, (one, _)| all.checked_mul(one.trips));
         self.iterations = iterations.map_or(usize::MAX, |iterations| self.iterations.saturating_add(iterations));
         if self.iterations > MAX_ITERATIONS {
@@ -873,6 +874,26 @@ fn trip_count(compare: BinaryOp, first: i128, bound: i128, step: i128) -> Option
                 _ => Some(distance / step).filter(|trips| *trips > 0),
             }
         }
+    }
+}
+
+/// Refuses names that the loops of a nest share, because their variables and the declarations between them have one scope.
+fn distinct(loops: &[(Loop, &For)], before: &[&Stmt]) -> Result<()> {
+    let refused = |place: Place, name: &str, of: &str| {
+        Err(Problem::new(place, format!("`{name}` is the variable of {of} as well"), "rename it"))
+    };
+    for (level, (one, inner)) in loops.iter().enumerate() {
+        if loops[..level].iter().any(|(_, outer)| outer.variable == inner.variable) {
+            return refused(one.place, &inner.variable, "an outer loop");
+        }
+    }
+    let declared = before.iter().filter_map(|statement| match &statement.kind {
+        StmtKind::Declare(declarations) => Some(declarations),
+        _ => None,
+    });
+    match declared.flatten().find(|one| loops.iter().any(|(_, of)| of.variable == one.name)) {
+        Some(one) => refused(one.place, &one.name, "a loop"),
+        None => Ok(()),
     }
 }
 

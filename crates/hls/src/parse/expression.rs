@@ -54,6 +54,13 @@ impl File {
                 let (value, of) = number(text.of(node)).ok_or_else(|| no_number(text, node))?;
                 ExprKind::Number(value, of)
             }
+            "true" | "false" if !self.booleans => {
+                return Err(text.problem(
+                    node,
+                    format!("`{}` without its header", text.of(node)),
+                    "include <stdbool.h>",
+                ));
+            }
             "true" | "false" => ExprKind::Number(u128::from(node.kind() == "true"), Type::INT),
             "identifier" => {
                 let name = text.of(node);
@@ -77,7 +84,7 @@ impl File {
                     return Err(self.no_expression(text, array));
                 }
                 indices.reverse();
-                ExprKind::Element(text.of(array).to_owned(), indices)
+                ExprKind::Element(self.name_of(text, array)?.to_owned(), indices)
             }
             "unary_expression" => {
                 let op = match text.of(field(text, node, "operator")?) {
@@ -108,7 +115,7 @@ impl File {
                 if function.kind() != "identifier" {
                     return Err(text.problem(function, "a call through a pointer", "call a function by its name"));
                 }
-                ExprKind::Call(text.of(function).to_owned(), self.arguments(text, node, depth)?)
+                ExprKind::Call(self.name_of(text, function)?.to_owned(), self.arguments(text, node, depth)?)
             }
             _ => return Err(self.no_expression(text, node)),
         };

@@ -1,9 +1,13 @@
 //! The parser from text to [`Unit`]. It expands macros, chooses conditional parts, and refuses text outside of the subset.
 
+mod assigned;
+mod condition;
 mod expression;
+mod macros;
 mod preprocess;
 mod statement;
 mod types;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +17,7 @@ use tree_sitter::{Node, Parser, Tree};
 use crate::Source;
 use crate::ast::{Declaration, Function, Type, Unit};
 use crate::diagnostic::{Diagnostic, Place, Problem, Result};
-use preprocess::Macros;
+use macros::Macros;
 
 /// Bytes of a source, and of a header.
 const MAX_BYTES: usize = 1 << 20;
@@ -43,6 +47,7 @@ fn unit(source: &Source, defines: &[(String, String)]) -> Result<Unit> {
         macros: Macros::new(defines)?,
         types: types::standard(),
         headers: Arc::clone(&source.headers),
+        booleans: false,
         once: BTreeSet::new(),
         included: 0,
         nesting: 0,
@@ -106,7 +111,7 @@ fn tree(text: Text<'_>, begin: Place) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Refuses syntax errors, and nodes that are nested too deep.
+/// Refuses syntax errors, names that a module cannot have, and nodes that are nested too deep.
 fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
     let mut cursor = tree.walk();
     let mut depth = 0;
@@ -121,6 +126,10 @@ fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
                 format!("a syntax error near `{near}`")
             };
             return Err(text.problem(node, what, "write C that a C compiler accepts"));
+        }
+        if node.kind().ends_with("identifier") && !words::is_name(text.of(node)) {
+            let what = format!("`{}` has other characters than ASCII letters, digits and `_`", text.short(node));
+            return Err(text.problem(node, what, "rename it"));
         }
         if depth > MAX_DEPTH {
             let what = format!("nested more than {MAX_DEPTH} deep");
@@ -157,6 +166,8 @@ struct File {
     /// The types that have names.
     types: BTreeMap<String, Type>,
     headers: Arc<BTreeMap<String, String>>,
+    /// Whether `<stdbool.h>` was included.
+    booleans: bool,
     /// Headers with `#pragma once` that were read.
     once: BTreeSet<String>,
     /// The number of headers that were read, repeated ones included.
@@ -242,6 +253,7 @@ impl File {
             }
         }
         let body = self.block(text, field(text, node, "body")?)?;
-        Ok(Function { place: text.place(name), name: text.of(name).to_owned(), result, parameters, body, internal })
+        let (place, name) = (text.place(name), self.name_of(text, name)?.to_owned());
+        Ok(Function { place, name, result, parameters, body, internal })
     }
 }

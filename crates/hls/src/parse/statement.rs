@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::assigned::assignment;
 use super::preprocess::without_comment;
 use super::{File, Text, children, expression, field};
 use crate::ast::{BinaryOp, Expr, ExprKind, For, Stmt, StmtKind, Type};
@@ -51,7 +52,7 @@ impl File {
             }
             "for_statement" => StmtKind::For(Box::new(self.loop_of(text, node, label)?)),
             "labeled_statement" => {
-                let label = text.of(field(text, node, "label")?);
+                let label = self.name_of(text, field(text, node, "label")?)?;
                 return match children(node).last() {
                     Some(labelled) if labelled.kind() == "for_statement" => {
                         self.statement(text, *labelled, Some(label))
@@ -174,6 +175,14 @@ impl File {
             _ => return Err(wrong_step()),
         };
         let body = self.statement(text, field(text, node, "body")?, None)?;
+        if let Some(place) = assignment(&body, &variable.name) {
+            let what = format!("`{}` is assigned to in the body of its loop", variable.name);
+            return Err(Problem::new(
+                place,
+                what,
+                "assign to another variable, and let the loop's step change this one",
+            ));
+        }
         Ok(For {
             label: label.map(str::to_owned),
             variable: variable.name,

@@ -32,7 +32,7 @@ pub(super) fn standard() -> BTreeMap<String, Type> {
 impl File {
     /// A type, as a declaration or a conversion names it.
     pub(super) fn type_of(&self, text: Text<'_>, node: Node<'_>) -> Result<Type> {
-        let name = text.of(node).split_whitespace().collect::<Vec<_>>().join(" ");
+        let name = self.name_of(text, node)?.split_whitespace().collect::<Vec<_>>().join(" ");
         if let Some(known) = self.types.get(&name) {
             return Ok(*known);
         }
@@ -59,7 +59,7 @@ impl File {
         if declarator.kind() != "type_identifier" {
             return Err(text.problem(declarator, "a type of arrays or pointers", "name the type of an element"));
         }
-        self.types.insert(text.of(declarator).to_owned(), of);
+        self.types.insert(self.name_of(text, declarator)?.to_owned(), of);
         Ok(())
     }
 
@@ -100,7 +100,7 @@ impl File {
         match inner.kind() {
             "identifier" => Ok(Declaration {
                 place: text.place(inner),
-                name: text.of(inner).to_owned(),
+                name: self.name_of(text, inner)?.to_owned(),
                 of,
                 lengths,
                 constant,

@@ -1,5 +1,7 @@
 //! Golden messages: each mistake has a source, and the whole text with file, line, column, bound and way out.
 
+mod loops;
+mod macros;
 mod names;
 mod rows;
 mod streams;
@@ -30,6 +32,12 @@ fn check(cases: &[Case]) {
 
 #[test]
 fn each_mistake_has_its_message() {
+    for cases in [loops::ASSIGNED, loops::HIDDEN] {
+        check(cases);
+    }
+    for cases in [macros::VALUES, macros::NAMES, macros::CONDITIONS] {
+        check(cases);
+    }
     for cases in [values::LOOPS, values::BANKS, values::VALUES] {
         check(cases);
     }
@@ -92,7 +100,7 @@ fn functions_inside_of_one_another_share_one_depth() {
 
 #[test]
 fn macros_that_grow_are_refused() {
-    let text = large("#define M0 1 + 1\n", |at| format!("#define M{} M{at} + M{at}\n", at + 1), 20, BEGIN);
+    let text = large("#define M0 (1 + 1)\n", |at| format!("#define M{} (M{at} + M{at})\n", at + 1), 20, BEGIN);
     assert_eq!(
         message(&format!("{text}  a[0] = M20;\n}}")),
         "f.c:26:10: macro M1: more than 16384 uses of macros; give it a constant expression"
@@ -122,6 +130,10 @@ fn messages_name_macros_of_the_command_line() {
     };
     assert_eq!(of("N", "1"), Ok(()));
     assert_eq!(of("1N", "1"), Err("f.c:1:1: -D 1N: not a name; use -D NAME=VALUE".to_owned()));
+    assert_eq!(
+        of("uint8_t", "uint16_t"),
+        Err("f.c:1:1: -D uint8_t: a name of C and its headers; rename it".to_owned())
+    );
     assert_eq!(
         of("N", "1)+(1"),
         Err("f.c:5:10: macro N: `1)+(1` is not an expression; give it a constant expression".to_owned())

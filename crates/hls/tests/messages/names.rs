@@ -370,4 +370,18 @@ pub(super) const NAMES: &[Case] = &[
 }",
         "f.c:6:1: `b` is not declared; declare it, or define it as a macro",
     ),
+    (
+        "a name beyond ASCII",
+        r"void f(uint8_t ä[4]) {
+  ä[0] = 1;
+}",
+        "f.c:4:16: `ä` has other characters than ASCII letters, digits and `_`; rename it",
+    ),
+    (
+        "a name with a dollar",
+        r"void f(uint8_t a$1[4]) {
+  a$1[0] = 1;
+}",
+        "f.c:4:16: `a$1` has other characters than ASCII letters, digits and `_`; rename it",
+    ),
 ];

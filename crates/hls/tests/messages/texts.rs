@@ -14,7 +14,7 @@ void f(uint8_t a[4]) {
     ),
     (
         "a macro of itself",
-        r"#define M M + 1
+        r"#define M (M + 1)
 void f(uint8_t a[4]) {
   a[0] = M;
 }",
@@ -31,23 +31,23 @@ void f(uint8_t a[4]) {
     ),
     (
         "macros that grow",
-        r"#define A 1 + 1
-#define B A + A
-#define C B + B
-#define D C + C
-#define E D + D
-#define F E + E
-#define G F + F
-#define H G + G
-#define I H + H
-#define J I + I
-#define K J + J
-#define L K + K
-#define M L + L
-#define N M + M
-#define O N + N
-#define P O + O
-#define Q P + P
+        r"#define A (1 + 1)
+#define B (A + A)
+#define C (B + B)
+#define D (C + C)
+#define E (D + D)
+#define F (E + E)
+#define G (F + F)
+#define H (G + G)
+#define I (H + H)
+#define J (I + I)
+#define K (J + J)
+#define L (K + K)
+#define M (L + L)
+#define N (M + M)
+#define O (N + N)
+#define P (O + O)
+#define Q (P + P)
 void f(uint32_t a[4]) {
   a[0] = Q;
 }",
