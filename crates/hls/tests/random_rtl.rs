@@ -86,10 +86,26 @@ impl Compiled {
         let before = random::reference::inputs(&self.program, sample).into_iter();
         let before = before.map(|values| values.into_iter().map(i128::from).collect());
         let after = expected.arrays.iter().map(|array| array.iter().copied().map(Some).collect());
-        Run {
+        let mut run = Run {
             before: State::before(&self.design.program, before),
             after: State::after(&self.design.program, after, expected.result),
+        };
+        for (number, memory) in self.design.program.memories.iter().enumerate() {
+            leave_out(&mut run.before.memories[number], &mut run.after.memories[number], memory.bits());
         }
+        run
+    }
+}
+
+/// Removes the elements that have more bits than their memory and that keep their values. No access reaches them, and the host
+/// cannot write them.
+fn leave_out(before: &mut [Option<i128>], after: &mut [Option<i128>], bits: u32) {
+    for (before, after) in before.iter_mut().zip(after).filter(|(before, _)| before.is_some_and(|one| one >> bits > 0))
+    {
+        if after == before {
+            *after = None;
+        }
+        *before = None;
     }
 }
 
@@ -104,7 +120,8 @@ fn simulated(root: &Path, compiled: &[Compiled]) -> u64 {
         .iter()
         .map(|one| OnBench { name: &one.name, design: &one.design, memories: Memories::Inside, runs: on_bench(one) })
         .collect();
-    let text: String = compiled.iter().map(Compiled::module).chain([bench(&modules)]).collect();
+    let bench = bench(&modules).unwrap_or_else(|error| panic!("{error}"));
+    let text: String = compiled.iter().map(Compiled::module).chain([bench]).collect();
     std::fs::write(folder.path().join("bench.sv"), text).expect("a bench");
     simulate(root, folder.path());
     compiled.iter().map(|one| one.design.run_cycles() * SAMPLES as u64).sum()

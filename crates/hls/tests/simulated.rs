@@ -241,7 +241,8 @@ fn sources(modules: &[Module]) -> String {
     let on_bench: Vec<OnBench<'_>> = on_bench.collect();
     let options = |name| Options { name, source: "gather.c", memories: Memories::Inside };
     let texts = on_bench.iter().map(|one| one.design.to_systemverilog(&options(one.name)));
-    std::iter::once(bench(&on_bench)).chain(texts).collect()
+    let bench = bench(&on_bench).unwrap_or_else(|error| panic!("{error}"));
+    std::iter::once(bench).chain(texts).collect()
 }
 
 /// Whether the bench ends well, and its output.
