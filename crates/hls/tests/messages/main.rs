@@ -1,6 +1,7 @@
 //! Golden messages: each mistake has a source, and the whole text with file, line, column, bound and way out.
 
 mod names;
+mod pragmas;
 mod rows;
 mod streams;
 mod texts;
@@ -39,7 +40,7 @@ fn each_mistake_has_its_message() {
     for cases in [texts::MACROS, texts::STATEMENTS, texts::BOUNDS] {
         check(cases);
     }
-    for cases in [streams::STREAMS, streams::SETTINGS] {
+    for cases in [streams::STREAMS, streams::SETTINGS, pragmas::PRAGMAS] {
         check(cases);
     }
 }
