@@ -43,12 +43,15 @@ fn random_programs_in_rtl_have_the_values_of_the_c_compiler() {
     println!("in RTL: {} programs, {cycles} cycles from start to done, {shared} shared products", compiled.len());
 }
 
-/// Programs from the `first` on. A fifth of them has products that share a multiplier, which few programs have.
+/// Programs from the `first` on. Every second one has its memories outside of the module. A fifth of them has products that share a multiplier, which few programs have.
 fn programs(first: u64, count: usize) -> Vec<Compiled> {
     let sharing = count.div_ceil(5);
     let mut all = (first..).filter_map(Compiled::random);
     let mut programs: Vec<Compiled> = all.by_ref().take(count - sharing).collect();
     programs.extend(all.filter(|one| one.shared_products() > 0).take(sharing));
+    for one in programs.iter_mut().skip(1).step_by(2) {
+        one.memories = Memories::Outside;
+    }
     programs
 }
 
@@ -57,13 +60,14 @@ struct Compiled {
     program: Program,
     name: String,
     design: Design,
+    memories: Memories,
 }
 
 impl Compiled {
     fn random(number: u64) -> Option<Self> {
         let program = Program::random(number);
         let design = program.source().compile(&[], &program.function, &Target::ecp5(120.0)).ok()?;
-        Some(Self { program, name: format!("random{number}"), design })
+        Some(Self { program, name: format!("random{number}"), design, memories: Memories::Inside })
     }
 
     fn shared_products(&self) -> usize {
@@ -72,7 +76,7 @@ impl Compiled {
 
     fn module(&self) -> String {
         let source = self.program.source();
-        let options = Options { name: &self.name, source: source.name(), memories: Memories::Inside };
+        let options = Options { name: &self.name, source: source.name(), memories: self.memories };
         self.design.to_systemverilog(&options)
     }
 
@@ -118,7 +122,7 @@ fn simulated(root: &Path, compiled: &[Compiled]) -> u64 {
     let on_bench = |one: &'_ Compiled| (0..SAMPLES).map(|sample| run(one, sample)).collect::<Vec<Run>>();
     let modules: Vec<OnBench<'_>> = compiled
         .iter()
-        .map(|one| OnBench { name: &one.name, design: &one.design, memories: Memories::Inside, runs: on_bench(one) })
+        .map(|one| OnBench { name: &one.name, design: &one.design, memories: one.memories, runs: on_bench(one) })
         .collect();
     let bench = bench(&modules).unwrap_or_else(|error| panic!("{error}"));
     let text: String = compiled.iter().map(Compiled::module).chain([bench]).collect();

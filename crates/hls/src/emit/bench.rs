@@ -370,6 +370,7 @@ impl OfMemory<'_> {
         );
     }
 
+    /// A read of the element that the other port writes in the same cycle is undefined.
     fn outside_with_two_ports(&self, parts: &mut Parts) {
         let (id, element, Layout { banks, depth, .. }) = (&self.memory.name, self.element(), self.layout());
         let (of, row) = (elements(banks) + &elements(2), vector(address_bits(depth)));
@@ -385,7 +386,9 @@ impl OfMemory<'_> {
         let _ = writeln!(
             parts.clocked,
             "      for (int b = 0; b < {banks}; b++) for (int p = 0; p < 2; p++) begin
-        if (en_{id}[b][p] && !we_{id}[b][p]) rd_{id}[b][p] <= kept_{id}[b * {depth} + int'(ra_{id}[b][p])];
+        if (en_{id}[b][p] && !we_{id}[b][p]) rd_{id}[b][p] <=
+          (en_{id}[b][1 - p] && we_{id}[b][1 - p] && ra_{id}[b][0] == ra_{id}[b][1]) ? 'x
+          : kept_{id}[b * {depth} + int'(ra_{id}[b][p])];
         if (en_{id}[b][p] && we_{id}[b][p]) kept_{id}[b * {depth} + int'(ra_{id}[b][p])] <= wd_{id}[b][p];
       end"
         );
