@@ -164,6 +164,15 @@ void outside_stalled(uint8_t a[16], uint8_t b[16], uint8_t p[16], uint8_t ran[16
 }
 ";
 
+/// A read of elements that nothing has written.
+const UNWRITTEN: &str = "#include <stdint.h>
+void unwritten(uint8_t a[8], uint8_t b[8]) {
+  uint8_t t[16];
+  for (unsigned i = 0; i < 8; i++) t[i] = a[i];
+  for (unsigned i = 0; i < 8; i++) b[i] = t[a[i] % 8 | 8];
+}
+";
+
 fn target() -> Target {
     Target::ecp5(120.0)
 }
@@ -334,6 +343,19 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
     };
     let raised: Vec<&str> = modules.iter().filter(|one| raised(one)).map(|one| one.name).collect();
     assert_eq!(raised, ["memory_broken", "registers_broken"], "{text}");
+}
+
+#[test]
+fn an_element_that_nothing_has_written_has_any_value() {
+    let Some(root) = verilator::find() else {
+        return not_run(Need::Rtl, "elements that nothing has written");
+    };
+    let (_, design) = design(UNWRITTEN, "unwritten");
+    let given = vec![(0..8).collect(), vec![0; 8]];
+    let after = State::after(&design.program, vec![vec![None; 8], vec![Some(0); 8]], None);
+    let run = Run { before: State::before(&design.program, given), after };
+    let (success, text) = simulated(&root, &sources(&[Module::inside("unwritten", design, run)]));
+    assert!(!success && text.contains("unwritten: b: place 0 of run 0 is"), "{text}");
 }
 
 #[test]
