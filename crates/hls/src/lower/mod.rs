@@ -612,6 +612,7 @@ impl<'u> Lowering<'u> {
     fn loop_outside(&mut self, one: &'u For, place: Place) -> Result<()> {
         let (pragmas, statements) = parts(&one.body);
         if pragmas.iter().any(|(pragma, _)| **pragma == Pragma::Unroll) {
+            only_unroll(&pragmas, "remove it, or remove the pragma `unroll`")?;
             let known = self.trips(one, place)?;
             for iteration in 0..known.trips {
                 let value = known.first + known.step * iteration as i64;
@@ -828,6 +829,14 @@ fn parts(body: &Stmt) -> (Vec<(&Pragma, Place)>, &[Stmt]) {
         _ => None,
     });
     (pragmas.collect(), &statements[first..])
+}
+
+/// Refuses other pragmas of a loop that is unrolled.
+fn only_unroll(pragmas: &[(&Pragma, Place)], way_out: &str) -> Result<()> {
+    match pragmas.iter().find(|(pragma, _)| **pragma != Pragma::Unroll) {
+        Some((_, place)) => Err(Problem::new(*place, "a pragma of a loop that is unrolled", way_out)),
+        None => Ok(()),
+    }
 }
 
 fn unrolled(one: &For) -> bool {

@@ -122,6 +122,17 @@ pub(super) const PRAGMAS: &[Case] = &[
         "f.c:7:1: a second pragma `pipeline` of a loop; use one of them",
     ),
     (
+        "a pipeline that is unrolled",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) {
+#pragma HLS unroll
+#pragma HLS pipeline II=1
+    a[i] = 1;
+  }
+}",
+        "f.c:7:1: a pragma of a loop that is unrolled; remove it, or remove the pragma `unroll`",
+    ),
+    (
         "two partitions of a dimension",
         r"void f(uint8_t a[8]) {
 #pragma HLS array_partition variable=a cyclic factor=2
