@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub use compile::{Design, Scheduled};
 pub use diagnostic::{Diagnostic, Place};
-pub use emit::bench::{OnBench, Run, bench};
+pub use emit::bench::{ElementError, OnBench, Run, bench};
 pub use emit::{Memories, Options};
 pub use interpret::Argument;
 pub use parse::parse;

@@ -43,12 +43,15 @@ fn random_programs_in_rtl_have_the_values_of_the_c_compiler() {
     println!("in RTL: {} programs, {cycles} cycles from start to done, {shared} shared products", compiled.len());
 }
 
-/// Programs from the `first` on. A fifth of them has products that share a multiplier, which few programs have.
+/// Programs from the `first` on. Every second one has its memories outside of the module. A fifth of them has products that share a multiplier, which few programs have.
 fn programs(first: u64, count: usize) -> Vec<Compiled> {
     let sharing = count.div_ceil(5);
     let mut all = (first..).filter_map(Compiled::random);
     let mut programs: Vec<Compiled> = all.by_ref().take(count - sharing).collect();
     programs.extend(all.filter(|one| one.shared_products() > 0).take(sharing));
+    for one in programs.iter_mut().skip(1).step_by(2) {
+        one.memories = Memories::Outside;
+    }
     programs
 }
 
@@ -57,13 +60,14 @@ struct Compiled {
     program: Program,
     name: String,
     design: Design,
+    memories: Memories,
 }
 
 impl Compiled {
     fn random(number: u64) -> Option<Self> {
         let program = Program::random(number);
         let design = program.source().compile(&[], &program.function, &Target::ecp5(120.0)).ok()?;
-        Some(Self { program, name: format!("random{number}"), design })
+        Some(Self { program, name: format!("random{number}"), design, memories: Memories::Inside })
     }
 
     fn shared_products(&self) -> usize {
@@ -72,7 +76,7 @@ impl Compiled {
 
     fn module(&self) -> String {
         let source = self.program.source();
-        let options = Options { name: &self.name, source: source.name(), memories: Memories::Inside };
+        let options = Options { name: &self.name, source: source.name(), memories: self.memories };
         self.design.to_systemverilog(&options)
     }
 
@@ -86,10 +90,26 @@ impl Compiled {
         let before = random::reference::inputs(&self.program, sample).into_iter();
         let before = before.map(|values| values.into_iter().map(i128::from).collect());
         let after = expected.arrays.iter().map(|array| array.iter().copied().map(Some).collect());
-        Run {
+        let mut run = Run {
             before: State::before(&self.design.program, before),
             after: State::after(&self.design.program, after, expected.result),
+        };
+        for (number, memory) in self.design.program.memories.iter().enumerate() {
+            leave_out(&mut run.before.memories[number], &mut run.after.memories[number], memory.bits());
         }
+        run
+    }
+}
+
+/// Removes the elements that have more bits than their memory and that keep their values. No access reaches them, and the host
+/// cannot write them.
+fn leave_out(before: &mut [Option<i128>], after: &mut [Option<i128>], bits: u32) {
+    for (before, after) in before.iter_mut().zip(after).filter(|(before, _)| before.is_some_and(|one| one >> bits > 0))
+    {
+        if after == before {
+            *after = None;
+        }
+        *before = None;
     }
 }
 
@@ -102,9 +122,10 @@ fn simulated(root: &Path, compiled: &[Compiled]) -> u64 {
     let on_bench = |one: &'_ Compiled| (0..SAMPLES).map(|sample| run(one, sample)).collect::<Vec<Run>>();
     let modules: Vec<OnBench<'_>> = compiled
         .iter()
-        .map(|one| OnBench { name: &one.name, design: &one.design, memories: Memories::Inside, runs: on_bench(one) })
+        .map(|one| OnBench { name: &one.name, design: &one.design, memories: one.memories, runs: on_bench(one) })
         .collect();
-    let text: String = compiled.iter().map(Compiled::module).chain([bench(&modules)]).collect();
+    let bench = bench(&modules).unwrap_or_else(|error| panic!("{error}"));
+    let text: String = compiled.iter().map(Compiled::module).chain([bench]).collect();
     std::fs::write(folder.path().join("bench.sv"), text).expect("a bench");
     simulate(root, folder.path());
     compiled.iter().map(|one| one.design.run_cycles() * SAMPLES as u64).sum()

@@ -128,6 +128,51 @@ void shared_and_stalled(uint16_t a[48], uint32_t b[16]) {
 }
 ";
 
+/// Memories outside of the module, of both kinds of ports and with names of the bench. In the second function, the elements of
+/// `i` are read after the condition is known, just before the next iteration writes them.
+const OUTSIDE: &str = "#include <stdint.h>
+void outside(uint8_t b[16], uint16_t p[16], uint16_t run[16]) {
+#pragma HLS interface ap_memory port=b
+#pragma HLS interface ap_memory port=p
+#pragma HLS array_partition variable=p cyclic factor=2
+#pragma HLS bind_storage variable=p type=ram_t2p
+  for (unsigned n = 0; n < 16; n++) {
+#pragma HLS pipeline
+    run[n] = p[15 - n] ^ b[n];
+    p[n] = (uint32_t)b[n] * b[n] & 4095;
+    b[n] = n;
+  }
+}
+void outside_late(uint8_t slot[16], uint8_t i[17]) {
+#pragma HLS interface ap_memory port=i
+#pragma HLS bind_storage variable=i type=ram_t2p
+  for (unsigned n = 0; n < 16; n++) {
+#pragma HLS pipeline II=1
+    if (slot[n] & 1) slot[n] = i[n + 1];
+    i[n] = n;
+  }
+}
+void outside_stalled(uint8_t a[16], uint8_t b[16], uint8_t p[16], uint8_t ran[16]) {
+#pragma HLS interface axis port=a
+#pragma HLS interface ap_memory port=b
+#pragma HLS interface ap_memory port=p
+#pragma HLS bind_storage variable=p type=ram_t2p
+  for (unsigned n = 0; n < 16; n++) {
+#pragma HLS pipeline II=1
+    ran[n] = a[n] ^ b[n] ^ p[15 - n];
+  }
+}
+";
+
+/// A read of elements that nothing has written.
+const UNWRITTEN: &str = "#include <stdint.h>
+void unwritten(uint8_t a[8], uint8_t b[8]) {
+  uint8_t t[16];
+  for (unsigned i = 0; i < 8; i++) t[i] = a[i];
+  for (unsigned i = 0; i < 8; i++) b[i] = t[a[i] % 8 | 8];
+}
+";
+
 fn target() -> Target {
     Target::ecp5(120.0)
 }
@@ -197,7 +242,23 @@ fn run_of(source: &Source, design: &Design, function: &str, given: Vec<Vec<i128>
 struct Module {
     name: &'static str,
     design: Design,
+    memories: Memories,
     run: Run,
+}
+
+impl Module {
+    fn inside(name: &'static str, design: Design, run: Run) -> Self {
+        Self { name, design, memories: Memories::Inside, run }
+    }
+
+    /// The same with all memories outside of the module.
+    fn outside(self, name: &'static str) -> Self {
+        Self { name, memories: Memories::Outside, ..self }
+    }
+
+    fn text(&self) -> String {
+        self.design.to_systemverilog(&Options { name: self.name, source: "gather.c", memories: self.memories })
+    }
 }
 
 /// A module whose keys come again after `more` iterations, counted from the last unsafe one.
@@ -208,14 +269,14 @@ fn trusting(name: &'static str, function: &str, more: usize) -> Module {
     if more == 0 {
         run.after = State::new(&design.program);
     }
-    Module { name, design, run }
+    Module::inside(name, design, run)
 }
 
 fn streaming() -> Module {
     let (source, design) = design(PAIRS, "pairs");
     let given = vec![(0..16).map(|i| (37 * i + 5) % 256).collect(), vec![0; 16]];
     let run = run_of(&source, &design, "pairs", given);
-    Module { name: "pairs", design, run }
+    Module::inside("pairs", design, run)
 }
 
 /// A function of a text on given contents.
@@ -225,7 +286,7 @@ fn module(text: &str, name: &'static str) -> Module {
     let element = |memory: &Memory, i: usize| ((37 * i + 5) as i128 * 11) % (memory.range.1 + 1);
     let given = parameters.map(|memory| (0..memory.len()).map(|i| element(memory, i)).collect()).collect();
     let run = run_of(&source, &design, name, given);
-    Module { name, design, run }
+    Module::inside(name, design, run)
 }
 
 /// The modules and their bench.
@@ -235,13 +296,13 @@ fn sources(modules: &[Module]) -> String {
     let on_bench = modules.iter().map(|one| OnBench {
         name: one.name,
         design: &one.design,
-        memories: Memories::Inside,
+        memories: one.memories,
         runs: runs(one),
     });
     let on_bench: Vec<OnBench<'_>> = on_bench.collect();
-    let options = |name| Options { name, source: "gather.c", memories: Memories::Inside };
-    let texts = on_bench.iter().map(|one| one.design.to_systemverilog(&options(one.name)));
-    std::iter::once(bench(&on_bench)).chain(texts).collect()
+    let texts = modules.iter().map(Module::text);
+    let bench = bench(&on_bench).unwrap_or_else(|error| panic!("{error}"));
+    std::iter::once(bench).chain(texts).collect()
 }
 
 /// Whether the bench ends well, and its output.
@@ -271,7 +332,9 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
         trusting("registers_kept", "gather_registers", 1),
         trusting("registers_broken", "gather_registers", 0),
     ];
-    let modules: Vec<Module> = stalls.into_iter().chain(unused).chain(shared).chain(others).collect();
+    let outside = ["outside", "outside_late", "outside_stalled"].map(|name| module(OUTSIDE, name)).into_iter();
+    let outside = outside.chain([module(STALLS, "to_memory").outside("to_memory_outside")]);
+    let modules: Vec<Module> = stalls.into_iter().chain(unused).chain(shared).chain(others).chain(outside).collect();
     let (success, text) = simulated(&root, &sources(&modules));
     assert!(success && text.contains("all right"), "{text}");
     let raised = |one: &Module| {
@@ -280,6 +343,19 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
     };
     let raised: Vec<&str> = modules.iter().filter(|one| raised(one)).map(|one| one.name).collect();
     assert_eq!(raised, ["memory_broken", "registers_broken"], "{text}");
+}
+
+#[test]
+fn an_element_that_nothing_has_written_has_any_value() {
+    let Some(root) = verilator::find() else {
+        return not_run(Need::Rtl, "elements that nothing has written");
+    };
+    let (_, design) = design(UNWRITTEN, "unwritten");
+    let given = vec![(0..8).collect(), vec![0; 8]];
+    let after = State::after(&design.program, vec![vec![None; 8], vec![Some(0); 8]], None);
+    let run = Run { before: State::before(&design.program, given), after };
+    let (success, text) = simulated(&root, &sources(&[Module::inside("unwritten", design, run)]));
+    assert!(!success && text.contains("unwritten: b: place 0 of run 0 is"), "{text}");
 }
 
 #[test]

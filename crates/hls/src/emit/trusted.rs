@@ -54,7 +54,8 @@ impl Emission<'_> {
             self.history(out, signal, most);
         }
         let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
-        let _ = writeln!(out, "    for (int cycles = {least}; cycles <= {most}; cycles += {interval}) begin");
+        let _ =
+            writeln!(out, "    if (rst_ni) for (int cycles = {least}; cycles <= {most}; cycles += {interval}) begin");
         let _ = writeln!(out, "      assert (!({signal}_first && {signal}_second[cycles] &&");
         let _ = writeln!(out, "                {signal}_first_at == {signal}_second_at[cycles]))");
         let _ = writeln!(out, "        else $error(\"two iterations meet in an element of {name}, line {line}\");");

@@ -1,6 +1,6 @@
 //! Expressions and statements of a kernel.
 
-use super::{Binding, Lowering, MAX_STEPS, MAX_TEMPORARIES, Scope, assigns, parts};
+use super::{Binding, Lowering, MAX_STEPS, MAX_TEMPORARIES, Scope, assigns, only_unroll, parts};
 use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, Initial, Stmt, StmtKind, Type, UnaryOp};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::interpret::{MAX_NESTING, too_deep};
@@ -387,13 +387,7 @@ impl<'u> Lowering<'u> {
             }
             StmtKind::For(one) => {
                 let (pragmas, statements) = parts(&one.body);
-                if let Some((_, at)) = pragmas.iter().find(|(pragma, _)| **pragma != Pragma::Unroll) {
-                    return Err(Problem::new(
-                        *at,
-                        "a pragma of a loop that is unrolled",
-                        "remove it; loops inside of a pipeline are unrolled",
-                    ));
-                }
+                only_unroll(&pragmas, "remove it; loops inside of a pipeline are unrolled")?;
                 let trips = self.trips(one, place)?;
                 for iteration in 0..trips.trips {
                     self.count(place)?;

@@ -4,6 +4,7 @@ mod body;
 pub(crate) mod constants;
 mod expression;
 mod facts;
+mod pragmas;
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, For, Function, Stmt, Stm
 use crate::diagnostic::{Place, Problem, Result};
 use crate::interpret::{Argumented, Array, Interpreter};
 use crate::ir::{Kernel, Loop, Memory, Node, Program, Role};
-use crate::pragma::{Mode, Pragma};
+use crate::pragma::{Ports, Pragma};
 use crate::{naming, streams, unwritten};
 use body::Body;
 
@@ -112,6 +113,8 @@ struct Lowering<'u> {
     memories: Vec<Memory>,
     /// `static` memories that no function has filled yet. A filled one is a table.
     fixed: HashMap<usize, Array>,
+    /// The ports that pragmas have chosen.
+    ports: HashMap<usize, Ports>,
     kernels: Vec<Kernel>,
     scopes: Vec<Scope>,
     /// The functions that are being lowered.
@@ -135,6 +138,7 @@ impl<'u> Lowering<'u> {
             ranges,
             memories: Vec::new(),
             fixed: HashMap::new(),
+            ports: HashMap::new(),
             kernels: Vec::new(),
             scopes: Vec::new(),
             calls: vec![function],
@@ -396,48 +400,6 @@ impl<'u> Lowering<'u> {
         Ok(())
     }
 
-    fn pragma(&mut self, pragma: &Pragma, place: Place) -> Result<()> {
-        let (variable, number) = match pragma {
-            Pragma::Partition { variable, .. } | Pragma::Storage { variable, .. } => {
-                (variable, self.find(variable, place)?)
-            }
-            Pragma::Interface { mode: Mode::Control, port } if port == "return" => return Ok(()),
-            Pragma::Interface { port, .. } => (port, self.find(port, place)?),
-            Pragma::Inline => return Ok(()),
-            Pragma::Pipeline { .. } | Pragma::Unroll | Pragma::Independent { .. } => {
-                return Err(Problem::new(
-                    place,
-                    "a pragma of a loop outside of loops",
-                    "put it first into the loop's body",
-                ));
-            }
-        };
-        let Binding::Memory(number, _) = *number else {
-            return Err(Problem::new(place, format!("`{variable}` is not an array"), "name an array"));
-        };
-        let memory = &mut self.memories[number];
-        match pragma {
-            Pragma::Partition { division, dimension, .. } => {
-                if *dimension > memory.lengths.len() {
-                    let what = format!("dimension {dimension} of `{variable}`, which has {}", memory.lengths.len());
-                    return Err(Problem::new(place, what, "name an existing dimension"));
-                }
-                for (at, given) in memory.divisions.iter_mut().enumerate() {
-                    if *dimension == 0 || at + 1 == *dimension {
-                        *given = Some(*division);
-                    }
-                }
-            }
-            Pragma::Storage { ports, .. } => memory.ports = *ports,
-            Pragma::Interface { mode, .. } if memory.role == Role::Parameter => memory.mode = Some(*mode),
-            Pragma::Interface { .. } => {
-                return Err(Problem::new(place, format!("`{variable}` is not a parameter"), "name a parameter"));
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
     fn declaration_outside(&mut self, declaration: &'u Declaration, after: &'u [Stmt]) -> Result<()> {
         let known = self.constants();
         if !declaration.lengths.is_empty() {
@@ -676,6 +638,7 @@ impl<'u> Lowering<'u> {
     fn loop_outside(&mut self, one: &'u For, place: Place) -> Result<()> {
         let (pragmas, statements) = parts(&one.body);
         if pragmas.iter().any(|(pragma, _)| **pragma == Pragma::Unroll) {
+            only_unroll(&pragmas, "remove it, or remove the pragma `unroll`")?;
             let known = self.trips(one, place)?;
             for iteration in 0..known.trips {
                 let value = known.first + known.step * iteration as i64;
@@ -746,7 +709,11 @@ impl<'u> Lowering<'u> {
             let mut independent = Vec::new();
             for (pragma, place) in pragmas {
                 match pragma {
-                    Pragma::Pipeline { interval } => pipeline = Some(*interval),
+                    Pragma::Pipeline { interval } => {
+                        if pipeline.replace(*interval).is_some() {
+                            return Err(Problem::new(place, "a second pragma `pipeline` of a loop", "use one of them"));
+                        }
+                    }
                     Pragma::Independent { variable } => match self.find(variable, place)? {
                         Binding::Memory(number, _) => independent.push((*number, place)),
                         _ => return Err(Problem::new(place, format!("`{variable}` is not an array"), "name an array")),
@@ -910,6 +877,14 @@ fn parts(body: &Stmt) -> (Vec<(&Pragma, Place)>, &[Stmt]) {
         _ => None,
     });
     (pragmas.collect(), &statements[first..])
+}
+
+/// Refuses other pragmas of a loop that is unrolled.
+fn only_unroll(pragmas: &[(&Pragma, Place)], way_out: &str) -> Result<()> {
+    match pragmas.iter().find(|(pragma, _)| **pragma != Pragma::Unroll) {
+        Some((_, place)) => Err(Problem::new(*place, "a pragma of a loop that is unrolled", way_out)),
+        None => Ok(()),
+    }
 }
 
 fn unrolled(one: &For) -> bool {

@@ -3,6 +3,7 @@
 mod loops;
 mod macros;
 mod names;
+mod pragmas;
 mod rows;
 mod streams;
 mod texts;
@@ -47,7 +48,7 @@ fn each_mistake_has_its_message() {
     for cases in [texts::MACROS, texts::STATEMENTS, texts::BOUNDS] {
         check(cases);
     }
-    for cases in [streams::STREAMS, streams::SETTINGS] {
+    for cases in [streams::STREAMS, streams::SETTINGS, pragmas::PRAGMAS] {
         check(cases);
     }
 }

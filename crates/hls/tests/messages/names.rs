@@ -1,4 +1,4 @@
-//! Mistakes with functions, types, names and pragmas.
+//! Mistakes with functions, types and names.
 
 use super::Case;
 
@@ -248,7 +248,7 @@ void f(uint8_t a[4]) {
     ),
 ];
 
-/// Names and pragmas.
+/// Names.
 pub(super) const NAMES: &[Case] = &[
     (
         "an unknown variable",
@@ -263,112 +263,6 @@ pub(super) const NAMES: &[Case] = &[
   b[0] = 1;
 }",
         "f.c:5:3: `b` is not declared; declare it, or define it as a macro",
-    ),
-    (
-        "another pragma",
-        r"void f(uint8_t a[4]) {
-#pragma omp parallel
-  a[0] = 1;
-}",
-        "f.c:5:1: pragma `omp` is not known; use `#pragma HLS …`, or remove it",
-    ),
-    (
-        "an unknown pragma",
-        r"void f(uint8_t a[4]) {
-#pragma HLS dataflow
-  a[0] = 1;
-}",
-        "f.c:5:1: pragma HLS `dataflow` is not supported; remove it, or use array_partition, pipeline, unroll, dependence, interface, bind_storage or inline",
-    ),
-    (
-        "a pragma with an unknown setting",
-        r"void f(uint8_t a[4]) {
-  for (unsigned i = 0; i < 4; i++) {
-#pragma HLS pipeline II=1 rewind
-    a[i] = 1;
-  }
-}",
-        "f.c:6:1: pragma pipeline: `rewind` is not supported; remove it",
-    ),
-    (
-        "a pragma with a setting in two forms",
-        r"void f(uint8_t a[4]) {
-#pragma HLS array_partition variable=a block type=cyclic factor=2
-  a[0] = 1;
-}",
-        "f.c:5:1: pragma array_partition: type=cyclic and `block`; use one of them",
-    ),
-    (
-        "a pragma with a repeated setting",
-        r"void f(uint8_t a[4]) {
-  for (unsigned i = 0; i < 4; i++) {
-#pragma HLS pipeline II=1 ii = 2
-    a[i] = 1;
-  }
-}",
-        "f.c:6:1: pragma pipeline: ii=1 and ii=2; use one ii",
-    ),
-    (
-        "a pragma of an unknown variable",
-        r"void f(uint8_t a[4]) {
-#pragma HLS array_partition variable=b complete
-  a[0] = 1;
-}",
-        "f.c:5:1: `b` is not declared; declare it, or define it as a macro",
-    ),
-    (
-        "a pragma of a missing dimension",
-        r"void f(uint8_t a[4]) {
-#pragma HLS array_partition variable=a complete dim=2
-  a[0] = 1;
-}",
-        "f.c:5:1: dimension 2 of `a`, which has 1; name an existing dimension",
-    ),
-    (
-        "a partition of too many banks",
-        r"void f(uint8_t a[4]) {
-#pragma HLS array_partition variable=a cyclic factor=1025
-  a[0] = 1;
-}",
-        "f.c:5:1: pragma array_partition: factor=1025; use 1 to 1024",
-    ),
-    (
-        "an unroll factor",
-        r"void f(uint8_t a[4]) {
-  for (unsigned i = 0; i < 4; i++) {
-#pragma HLS unroll factor=2
-    a[i] = 1;
-  }
-}",
-        "f.c:6:1: pragma unroll: `factor` is not supported, because a loop is unrolled completely; remove it, or split the loop into two and unroll the inner one",
-    ),
-    (
-        "a pragma in the wrong place",
-        r"void f(uint8_t a[4]) {
-#pragma HLS pipeline
-  a[0] = 1;
-}",
-        "f.c:5:1: a pragma of a loop outside of loops; put it first into the loop's body",
-    ),
-    (
-        "a pragma inside of an iteration",
-        r"void f(uint8_t a[4]) {
-  for (unsigned i = 0; i < 4; i++) {
-    a[i] = 1;
-#pragma HLS pipeline
-  }
-}",
-        "f.c:7:1: a pragma inside of a kernel; put it after the declaration, or first into its loop",
-    ),
-    (
-        "a dependence of an unknown variable",
-        r"void f(uint8_t a[4]) {
-  for (unsigned i = 0; i < 4; i++) {
-#pragma HLS dependence variable=b inter false
-    a[i] = 1;
-  }
-}",
-        "f.c:6:1: `b` is not declared; declare it, or define it as a macro",
     ),
     (
         "a name beyond ASCII",

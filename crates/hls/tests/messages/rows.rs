@@ -1,6 +1,6 @@
 //! Each kind of bad input that the compiler promises to explain has a golden message, with file, line, column and a way out.
 
-use super::{Case, names, streams, texts, values};
+use super::{Case, names, pragmas, streams, texts, values};
 
 /// Kinds of bad input, and a part of the golden message of each.
 const ROWS: &[(&str, &str)] = &[
@@ -43,7 +43,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
         [values::LOOPS, values::BANKS, values::VALUES],
         [names::FUNCTIONS, names::TYPES, names::NAMES],
         [texts::MACROS, texts::STATEMENTS, texts::BOUNDS],
-        [streams::STREAMS, streams::SETTINGS, &[]],
+        [streams::STREAMS, streams::SETTINGS, pragmas::PRAGMAS],
     ];
     all.into_iter().flatten().flatten()
 }

@@ -28,9 +28,10 @@ pub(crate) fn build(root: &Path, folder: &Path) -> Output {
     build.output().unwrap_or_else(|error| panic!("verilator: {error}"))
 }
 
-/// Runs the bench that was built in a folder. Failed assertions do not end it.
+/// Runs the bench that was built in a folder. Failed assertions do not end it. Registers, memories and undefined values begin
+/// with random bits.
 pub(crate) fn run(folder: &Path) -> Output {
     let mut run = Command::new(folder.join("obj_dir/Vbench"));
-    let output = run.arg("+verilator+error+limit+1000").current_dir(folder).output();
-    output.unwrap_or_else(|error| panic!("the simulation: {error}"))
+    run.args(["+verilator+error+limit+1000", "+verilator+rand+reset+2", "+verilator+seed+1"]);
+    run.current_dir(folder).output().unwrap_or_else(|error| panic!("the simulation: {error}"))
 }
