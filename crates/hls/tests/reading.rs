@@ -90,3 +90,12 @@ fn files_have_bounds() {
     let includes: String = (0..4).map(|number| format!("#include \"h{number}.h\"\n")).collect();
     assert!(matches!(Source::read(&folder.write("heavy.c", includes)), Err(ReadError::AllTooLong { .. })));
 }
+
+#[test]
+fn the_guard_of_a_header_may_have_any_name() {
+    let header = "#ifndef __SIZE_H__\n#define __SIZE_H__\n#define N 4\n#endif\n";
+    let text = "#include \"size.h\"\n#include \"size.h\"\nvoid f(unsigned char a[N]) { a[0] = 1; }";
+    let source = Source::new("f.c", text).with_header("size.h", header);
+    let program = source.lower(&[], "f").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(program.memories[0].len(), 4);
+}

@@ -31,8 +31,12 @@ impl File {
                 return Err(text.problem(node, what, "write a `static` function"));
             }
             "preproc_ifdef" => {
-                let defined = self.is_defined(text, field(text, node, "name")?)?;
+                let name = field(text, node, "name")?;
                 let negated = node.child(0).is_some_and(|directive| directive.kind() == "#ifndef");
+                // The guard of a header defines its own name, whatever that is.
+                let is_guard = negated && defines(text, node.named_child(1), text.of(name));
+                let defined =
+                    if is_guard { self.macros.get(text.of(name)).is_some() } else { self.is_defined(text, name)? };
                 self.chosen(text, node, defined != negated)?
             }
             "preproc_if" | "preproc_elif" => {
@@ -142,4 +146,10 @@ impl File {
 pub(super) fn without_comment(value: &str) -> &str {
     let end = value.find("//").into_iter().chain(value.find("/*")).min();
     value[..end.unwrap_or(value.len())].trim()
+}
+
+/// Whether a directive defines a macro.
+fn defines(text: Text<'_>, directive: Option<Node<'_>>, name: &str) -> bool {
+    let directive = directive.filter(|one| one.kind() == "preproc_def");
+    directive.and_then(|one| one.child_by_field_name("name")).is_some_and(|defined| text.of(defined) == name)
 }
