@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::bits;
+use super::{bits, ones};
 
 /// Nodes of a kernel.
 const MAX_NODES: usize = 1 << 16;
@@ -395,7 +395,7 @@ impl Graph {
             (Op::And(a, _), Some(mask))
                 if self.range(a).0 >= 0
                     && mask >= 0
-                    && (mask & ((1 << bits(self.range(a))) - 1)).count_ones() == bits(self.range(a)) =>
+                    && mask & ones(bits(self.range(a))) == ones(bits(self.range(a))) =>
             {
                 Some(a)
             }
@@ -441,7 +441,7 @@ impl Graph {
     /// The range of an operation for ranges of its operands; `None` beyond 127 bits.
     pub(crate) fn range_of(&self, op: Op, of: impl Fn(Node) -> (i128, i128)) -> Option<(i128, i128)> {
         let hull = |values: [i128; 4]| (values.into_iter().min(), values.into_iter().max());
-        let all_ones = |most: i128| (1i128 << bits((0, most))) - 1;
+        let all_ones = |most: i128| ones(bits((0, most)));
         let wide = |a: (i128, i128), b: (i128, i128)| {
             let most = all_ones(a.1.max(b.1).max(-1 - a.0.min(b.0)).max(0));
             (-1 - most, most)

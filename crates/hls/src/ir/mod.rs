@@ -117,6 +117,11 @@ pub fn bits(range: (i128, i128)) -> u32 {
     (128 - range.1.max(0).leading_zeros()).max(1)
 }
 
+/// The greatest number of this many bits, at most 127.
+pub(crate) fn ones(bits: u32) -> i128 {
+    i128::MAX >> 127u32.saturating_sub(bits)
+}
+
 /// A loop of a nest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {

@@ -8,7 +8,7 @@
 
 use crate::analysis::Layout;
 use crate::diagnostic::{Problem, Result};
-use crate::ir::{Full, Graph, Kernel, Node, Op, bits};
+use crate::ir::{Full, Graph, Kernel, Node, Op, bits, ones};
 use crate::schedule::Address;
 
 /// The number of values of ⌊x/2^s⌋ up to which all are tried. Above it, the bound of the estimate decides.
@@ -138,7 +138,11 @@ pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32) -> Result
         })?;
         rebuilt(&kernel, &addresses, |graph, op| match op {
             Op::Mul(a, b) => match graph.constant(b) {
-                Some(factor) if signed_digits(factor).len() as u32 <= digits => multiple(graph, a, factor),
+                Some(factor) if signed_digits(factor).len() as u32 <= digits => match multiple(graph, a, factor) {
+                    // A shifted copy may have more bits than the product.
+                    Err(Full::Bits) => graph.add(op),
+                    made => made,
+                },
                 _ => graph.add(op),
             },
             op => graph.add(op),
@@ -238,9 +242,10 @@ fn signed_digits(mut number: i128) -> Vec<(u32, bool)> {
         if number & 1 == 1 {
             let negative = number & 3 == 3;
             digits.push((exponent, negative));
-            number += if negative { 1 } else { -1 };
+            number = (number >> 1) + i128::from(negative);
+        } else {
+            number >>= 1;
         }
-        number >>= 1;
         exponent += 1;
     }
     digits
@@ -264,8 +269,9 @@ fn multiple(graph: &mut Graph, x: Node, factor: i128) -> Result<Node, Full> {
         (None, None) => graph.number(0)?,
     };
     let (least, most) = graph.range(x);
-    let (a, b) = (least * factor, most * factor);
-    graph.narrow(product, (a.min(b), a.max(b)));
+    if let (Some(a), Some(b)) = (least.checked_mul(factor), most.checked_mul(factor)) {
+        graph.narrow(product, (a.min(b), a.max(b)));
+    }
     Ok(product)
 }
 
@@ -285,7 +291,8 @@ fn sum(graph: &mut Graph, mut nodes: Vec<Node>) -> Result<Option<Node>, Full> {
 fn divided(graph: &mut Graph, x: Node, d: i128) -> Result<(Node, Node), Full> {
     let most = graph.range(x).1;
     let divisor = graph.number(d)?;
-    if most < 2 * d {
+    // most < 2d, without a product that may have 128 bits
+    if most / 2 < d {
         let (below, rest) = corrected(graph, x, divisor, d)?;
         let one = graph.number(1)?;
         return Ok((graph.add(Op::Sub(one, below))?, rest));
@@ -297,7 +304,7 @@ fn divided(graph: &mut Graph, x: Node, d: i128) -> Result<(Node, Node), Full> {
     let product = graph.add(Op::Mul(kept, factor))?;
     let quotient = graph.add(Op::Shr(product, after))?;
     // The difference is short, so the low bits are enough.
-    let mask = graph.number((1i128 << bits((0, estimate.most))) - 1)?;
+    let mask = graph.number(ones(bits((0, estimate.most))))?;
     let multiple = graph.add(Op::Mul(quotient, divisor))?;
     let (low, low_multiple) = (graph.add(Op::And(x, mask))?, graph.add(Op::And(multiple, mask))?);
     let difference = graph.add(Op::Sub(low, low_multiple))?;
@@ -355,11 +362,15 @@ mod tests {
 
     #[test]
     fn signed_digits_are_the_number_and_have_no_neighbours() {
-        for number in (-4100..4100).chain([5039, 1_073_479_681, (1 << 60) - (1 << 18) + 1]) {
+        let long = [5039, 1_073_479_681, (1 << 60) - (1 << 18) + 1, i128::MAX, i128::MAX / 3, i128::MIN + 1];
+        for number in (-4100..4100).chain(long) {
             let digits = signed_digits(number);
-            let of =
-                |&(exponent, negative): &(u32, bool)| if negative { -(1i128 << exponent) } else { 1i128 << exponent };
-            assert_eq!(digits.iter().map(of).sum::<i128>(), number);
+            // A digit may be 2^127, so the sum wraps.
+            let of = |&(exponent, negative): &(u32, bool)| {
+                let power = 1i128.wrapping_shl(exponent);
+                if negative { power.wrapping_neg() } else { power }
+            };
+            assert_eq!(digits.iter().map(of).fold(0, i128::wrapping_add), number);
             assert!(digits.windows(2).all(|pair| pair[1].0 > pair[0].0 + 1), "{number}: {digits:?}");
         }
     }
