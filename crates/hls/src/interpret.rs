@@ -567,7 +567,7 @@ impl<'u> Interpreter<'u> {
             }
             ExprKind::Unary(op, inner) => {
                 let given = self.value(inner, scopes)?;
-                Ok(unary(*op, given))
+                unary(*op, given, place)
             }
             ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), left, right) => {
                 let left = self.value(left, scopes)?.0 != 0;
@@ -638,6 +638,22 @@ pub(crate) fn fitting(value: i128, of: Type, place: Place) -> Result<()> {
     Ok(())
 }
 
+impl Type {
+    /// The complement of 0 in a promoted type: its greatest value, or −1. A complement of 128 bits has a value of 128 bits,
+    /// which is refused.
+    pub(crate) fn all_ones(self, place: Place) -> Result<i128> {
+        match self.bits {
+            128 => Err(Problem::new(
+                place,
+                "`~` of 128 bits, but values have at most 127 bits",
+                "use `^` with the bits to invert, or `~` of a narrower type",
+            )),
+            _ if self.signed => Ok(-1),
+            _ => Ok(self.range().1),
+        }
+    }
+}
+
 /// The refusal of statements and expressions that are nested too deep for the stack.
 pub(crate) fn too_deep(place: Place) -> Problem {
     let what =
@@ -652,15 +668,15 @@ pub(crate) fn not_negative(value: i128, place: Place) -> Result<()> {
     Ok(())
 }
 
-fn unary(op: UnaryOp, (value, of): (i128, Type)) -> (i128, Type) {
-    match op {
+fn unary(op: UnaryOp, (value, of): (i128, Type), place: Place) -> Result<(i128, Type)> {
+    Ok(match op {
         UnaryOp::Plus => (value, of.promoted()),
         UnaryOp::LogicalNot => (i128::from(value == 0), Type::INT),
         UnaryOp::Not => {
             let of = of.promoted();
-            (if of.signed { -1 - value } else { of.range().1 - value }, of)
+            (of.all_ones(place)? - value, of)
         }
-    }
+    })
 }
 
 /// The value and the type of an operation.

@@ -101,7 +101,7 @@ impl<'u> Lowering<'u> {
                         (self.work(place)?.not(truth, place)?, Type::INT)
                     }
                     UnaryOp::Not => {
-                        let all = self.number(if promoted.signed { -1 } else { promoted.range().1 }, place)?;
+                        let all = self.number(promoted.all_ones(place)?, place)?;
                         (self.add(Op::Sub(all, node), place)?, promoted)
                     }
                 })

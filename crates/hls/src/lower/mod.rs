@@ -1,6 +1,7 @@
 //! Lowering of syntax to memories and kernels: functions are inlined, loops unrolled, and branches become selections.
 
 mod body;
+mod bounds;
 pub(crate) mod constants;
 mod expression;
 mod facts;
@@ -48,6 +49,7 @@ pub(crate) fn lower(unit: &Unit, name: &str) -> Result<Program> {
         ranges = found;
     }
     let place = unit.functions.iter().find(|one| one.name == name).map_or(Place::BEGIN, |one| one.place);
+    bounds::check(&program)?;
     naming::check(&program, place)?;
     streams::check(&program)?;
     unwritten::check(&program)?;

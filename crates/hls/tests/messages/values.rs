@@ -369,6 +369,45 @@ void f(uint8_t a[8]) {
         "f.c:5:8: a value that may be 255, beyond bool; use a wider type, a mask, or assert its range",
     ),
     (
+        "a complement of 128 bits",
+        r"void f(uint64_t a[4], uint64_t x) {
+  a[0] = (uint64_t)(~(unsigned __int128)x >> 64);
+}",
+        "f.c:5:21: `~` of 128 bits, but values have at most 127 bits; use `^` with the bits to invert, or `~` of a narrower type",
+    ),
+    (
+        "a constant complement of 128 bits",
+        r"static const uint64_t n = (uint64_t)(~(unsigned __int128)1 >> 64);
+void f(uint64_t a[4]) {
+  a[0] = n;
+}",
+        "f.c:4:38: `~` of 128 bits, but values have at most 127 bits; use `^` with the bits to invert, or `~` of a narrower type",
+    ),
+    (
+        "elements of 128 bits",
+        r"void f(unsigned __int128 a[4], uint64_t b[4]) {
+  b[0] = (uint64_t)(a[1] >> 64);
+}",
+        "f.c:4:26: `a` may have values of more than 127 bits; assert the range of its values, or use two values of 64 bits",
+    ),
+    (
+        "a value of 128 bits",
+        r"void f(uint64_t a[4], unsigned __int128 x) {
+  a[0] = (uint64_t)(x >> 64);
+}",
+        "f.c:4:41: `x` may have values of more than 127 bits; assert the range of its values, or use two values of 64 bits",
+    ),
+    (
+        "elements of 128 bits with a range",
+        r"unsigned __int128 f(unsigned __int128 a[4], unsigned __int128 b[4], unsigned __int128 x) {
+  assert(a[1] < ((unsigned __int128)1 << 126));
+  assert(x <= ((unsigned __int128)1 << 126));
+  b[0] = a[1] + 1;
+  return a[1] | x;
+}",
+        "accepted",
+    ),
+    (
         "a shift by too much",
         r"void f(uint8_t a[4], uint8_t x) {
   a[0] = x >> x;
