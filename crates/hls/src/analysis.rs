@@ -92,9 +92,9 @@ impl Visits {
     /// Evaluates all indices.
     #[must_use]
     pub fn of(kernel: &Kernel, memories: &[Memory]) -> Self {
-        let layouts: Vec<Layout> = memories.iter().map(Layout::of).collect();
         let of_access = |access: &Access| {
-            let (memory, layout) = (&memories[access.memory], &layouts[access.memory]);
+            let memory = &memories[access.memory];
+            let layout = Layout::of(memory);
             let visit = |iteration: usize| {
                 if let Some(condition) = access.condition
                     && kernel.graph.value_in(condition, iteration) == Some(0)

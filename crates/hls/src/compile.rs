@@ -2,7 +2,7 @@
 
 use crate::analysis::{self, Distance, Layout, Trusted, Visits};
 use crate::diagnostic::{Diagnostic, Problem, Result};
-use crate::ir::{Access, Kernel, Node, Op, Program, State, Widths};
+use crate::ir::{Access, Kernel, Node, Op, Program, Room, State, Widths};
 use crate::pragma::Mode;
 use crate::schedule::simulate::{SimulationError, simulate};
 use crate::schedule::{Address, Schedule, Target, schedule};
@@ -100,13 +100,17 @@ impl Source {
 fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<Design> {
     let program = lower::lower(unit, function)?;
     let layouts: Vec<Layout> = program.memories.iter().map(Layout::of).collect();
-    let kernels = program.kernels.iter().map(|kernel| scheduled(kernel, &program, &layouts, target));
-    let kernels = kernels.collect::<Result<_>>()?;
+    let (mut kernels, mut room) = (Vec::new(), Room::default());
+    for kernel in &program.kernels {
+        let one = scheduled(kernel, &program, &layouts, target, room)?;
+        room = room.without(&one.kernel.graph);
+        kernels.push(one);
+    }
     Ok(Design { program, kernels })
 }
 
-fn scheduled(kernel: &Kernel, program: &Program, layouts: &[Layout], target: &Target) -> Result<Scheduled> {
-    let (kernel, addresses) = lower::constants::expand(kernel, layouts, target.constant_digits)?;
+fn scheduled(kernel: &Kernel, program: &Program, layouts: &[Layout], target: &Target, room: Room) -> Result<Scheduled> {
+    let (kernel, addresses) = lower::constants::expand(kernel, layouts, target.constant_digits, room)?;
     let widths = widths(&kernel, &addresses, program);
     let visits = Visits::of(&kernel, &program.memories);
     let distances = analysis::distances(&kernel, &program.memories, &visits);

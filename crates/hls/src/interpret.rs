@@ -48,10 +48,19 @@ enum Slot {
 
 type Scope = HashMap<String, Slot>;
 
+/// Names inside of a function with their types; a variable has no value.
+pub(crate) type Known = HashMap<String, (Option<i128>, Type)>;
+
+/// The scope of these names.
+fn scope_of(known: &Known) -> Scope {
+    known.iter().map(|(name, (value, of))| (name.clone(), Slot::Value(*of, *value))).collect()
+}
+
 /// An interpretation of a source.
 #[derive(Debug)]
 pub(crate) struct Interpreter<'u> {
     unit: &'u Unit,
+    functions: HashMap<&'u str, &'u Function>,
     constants: Scope,
     arrays: Vec<Array>,
     elements: usize,
@@ -65,6 +74,7 @@ impl<'u> Interpreter<'u> {
     pub(crate) fn new(unit: &'u Unit) -> Result<Self> {
         let mut this = Self {
             unit,
+            functions: unit.functions.iter().rev().map(|function| (function.name.as_str(), function)).collect(),
             constants: Scope::new(),
             arrays: Vec::new(),
             elements: 0,
@@ -82,8 +92,10 @@ impl<'u> Interpreter<'u> {
 
     /// The function with this name.
     pub(crate) fn function(&self, name: &str, place: Place) -> Result<&'u Function> {
-        let found = self.unit.functions.iter().find(|function| function.name == name);
-        found.ok_or_else(|| Problem::new(place, format!("no function `{name}`"), self.defined()))
+        self.functions
+            .get(name)
+            .copied()
+            .ok_or_else(|| Problem::new(place, format!("no function `{name}`"), self.defined()))
     }
 
     /// The way out where a function does not exist.
@@ -139,9 +151,8 @@ impl<'u> Interpreter<'u> {
     }
 
     /// The value of an expression of constants and of these variables.
-    pub(crate) fn constant(&mut self, expression: &Expr, known: &HashMap<String, (i128, Type)>) -> Result<i128> {
-        let scope = known.iter().map(|(name, (value, of))| (name.clone(), Slot::Value(*of, Some(*value)))).collect();
-        Ok(self.value(expression, &mut vec![scope])?.0)
+    pub(crate) fn constant(&mut self, expression: &Expr, known: &Known) -> Result<i128> {
+        Ok(self.value(expression, &mut vec![scope_of(known)])?.0)
     }
 
     /// The elements of a table outside of functions.
@@ -161,13 +172,8 @@ impl<'u> Interpreter<'u> {
     }
 
     /// The elements of a declaration's array, from its initial value.
-    pub(crate) fn initial(
-        &mut self,
-        declaration: &Declaration,
-        known: &HashMap<String, (i128, Type)>,
-    ) -> Result<Array> {
-        let scope = known.iter().map(|(name, (value, of))| (name.clone(), Slot::Value(*of, Some(*value)))).collect();
-        match self.declared(declaration, &mut vec![scope])? {
+    pub(crate) fn initial(&mut self, declaration: &Declaration, known: &Known) -> Result<Array> {
+        match self.declared(declaration, &mut vec![scope_of(known)])? {
             Slot::Array(array) => Ok(self.arrays[array].clone()),
             Slot::Value(..) => Err(Problem::new(
                 declaration.place,

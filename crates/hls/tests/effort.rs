@@ -1,4 +1,4 @@
-//! Sources whose schedules need many steps: the compiler ends in bounded time, with a schedule or a refusal.
+//! Sources that need many steps: the compiler ends in bounded time, with a schedule or a refusal.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -67,4 +67,79 @@ fn sums(kernels: usize, reads: usize) -> String {
 fn many_kernels_share_the_steps() {
     let design = compiled(&sums(100, 320)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(design.kernels.len(), 100);
+}
+
+/// A loop in each of several kernels, with `count` statements of an iteration.
+fn kernels(kernels: usize, iterations: usize, count: usize, statement: &str) -> String {
+    format!(
+        "void f(uint16_t a[8192]) {{
+  for (unsigned k = 0; k < {kernels}; k++) {{
+#pragma HLS unroll
+    for (unsigned i = 0; i < {iterations}; i++) {{
+#pragma HLS pipeline
+      uint32_t x = i + k;
+      for (unsigned j = 0; j < {count}; j++) {statement}
+      a[i] = x;
+    }}
+  }}
+}}"
+    )
+}
+
+/// The refusal of a source, in bounded time.
+fn refusal(text: &str) -> String {
+    compiled(text).map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
+}
+
+#[test]
+fn kernels_share_the_room_for_indices() {
+    let statement = "x = ((x * 3) ^ (j + k)) & 0xffff;";
+    assert_eq!(
+        refusal(&kernels(16, 8192, 1000, statement)),
+        "f.c:8:48: more than 33554432 indices in all iterations of all loops; use fewer iterations or simpler indices"
+    );
+}
+
+#[test]
+fn kernels_share_the_room_for_operations() {
+    let statement = "x = (((x ^ a[j & 3]) * 3) + (j ^ a[4]) ^ (a[5] + j)) & 0xffff;";
+    assert_eq!(
+        refusal(&kernels(16, 2, 7000, statement)),
+        "f.c:8:72: more than 524288 operations of all loops; use fewer or shorter loops"
+    );
+}
+
+/// As many constants as inner loops, or as calls.
+fn with_constants(count: usize, statement: &str) -> String {
+    let mut text = String::new();
+    (0..count).for_each(|at| writeln!(text, "static const unsigned c{at} = {at};").expect("a line"));
+    text +=
+        "static uint8_t g(uint8_t x) { return x ^ 1; }\nvoid f(uint8_t a[4]) {\n  for (unsigned i = 0; i < 4; i++) {\n";
+    write!(
+        text,
+        "#pragma HLS pipeline\n    uint8_t x = a[i];\n    for (unsigned j = 0; j < {count}; j++) {statement}\n"
+    )
+    .expect("a line");
+    text + "    a[i] = x;\n  }\n}"
+}
+
+#[test]
+fn names_are_found_without_a_copy_of_all_constants() {
+    for statement in ["{ for (unsigned k = 0; k < 1; k++) x ^= 1; }", "x = g(x);"] {
+        compiled(&with_constants(8000, statement)).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn arrays_of_one_name_are_numbered_at_once() {
+    let text = "void f(uint8_t a[2]) {
+  for (unsigned k = 0; k < 3000; k++) {
+#pragma HLS unroll
+    uint8_t t[2];
+    for (unsigned i = 0; i < 2; i++) t[i] = a[i];
+    for (unsigned i = 0; i < 2; i++) a[i] = t[i] ^ 1;
+  }
+}";
+    let design = compiled(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(design.program.memories.last().map(|memory| memory.name.as_str()), Some("t_3000"));
 }

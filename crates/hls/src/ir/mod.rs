@@ -9,7 +9,7 @@ mod graph;
 mod widths;
 
 pub use evaluate::{EvaluationError, State};
-pub(crate) use graph::Full;
+pub(crate) use graph::{Full, Room};
 pub use graph::{Graph, Node, NodeData, Op};
 pub use widths::Widths;
 

@@ -8,7 +8,7 @@
 
 use crate::analysis::Layout;
 use crate::diagnostic::{Problem, Result};
-use crate::ir::{Full, Graph, Kernel, Node, Op, bits, ones};
+use crate::ir::{Access, Full, Graph, Kernel, Node, Op, Room, bits, ones};
 use crate::schedule::Address;
 
 /// The number of values of ⌊x/2^s⌋ up to which all are tried. Above it, the bound of the estimate decides.
@@ -122,21 +122,22 @@ impl Short {
 }
 
 /// A kernel without quotients, remainders and products by constants of up to `digits` signed digits, with the bank and the
-/// row of each access.
-pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32) -> Result<(Kernel, Vec<Address>)> {
+/// row of each access. `room` is that of its nodes.
+pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32, room: Room) -> Result<(Kernel, Vec<Address>)> {
     let refused = |full: Full| {
         let (what, way_out) = full.what();
         Problem::new(kernel.place, what, way_out)
     };
     let expanded = || {
-        let (kernel, addresses) = with_addresses(kernel, layouts)?;
+        // Each step drops the kernel of the step before.
+        let kernel = with_addresses(kernel, layouts, room)?;
         // Quotients and remainders are expanded first, because they become products.
-        let (kernel, addresses) = rebuilt(&kernel, &addresses, |graph, op| match op {
+        let kernel = rebuilt(kernel, room, |graph, op| match op {
             Op::Rem(a, d) => divided(graph, a, d).map(|(_, rest)| rest),
             Op::Div(a, d) => divided(graph, a, d).map(|(quotient, _)| quotient),
             op => graph.add(op),
         })?;
-        rebuilt(&kernel, &addresses, |graph, op| match op {
+        rebuilt(kernel, room, |graph, op| match op {
             Op::Mul(a, b) => match graph.constant(b) {
                 Some(factor) if signed_digits(factor).len() as u32 <= digits => match multiple(graph, a, factor) {
                     // A shifted copy may have more bits than the product.
@@ -152,8 +153,8 @@ pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32) -> Result
 }
 
 /// A kernel with nodes for the bank and the row of each access. They come before the node of a read.
-fn with_addresses(kernel: &Kernel, layouts: &[Layout]) -> Result<(Kernel, Vec<Address>), Full> {
-    let mut graph = Graph::new(kernel.iterations());
+fn with_addresses(kernel: &Kernel, layouts: &[Layout], room: Room) -> Result<(Kernel, Vec<Address>), Full> {
+    let mut graph = Graph::within(kernel.iterations(), room);
     let mut map: Vec<Node> = Vec::with_capacity(kernel.graph.len());
     let mut addresses: Vec<Option<Address>> = vec![None; kernel.accesses.len()];
     let mut address = |graph: &mut Graph, map: &[Node], number: usize| -> Result<(), Full> {
@@ -183,11 +184,11 @@ fn with_addresses(kernel: &Kernel, layouts: &[Layout]) -> Result<(Kernel, Vec<Ad
 
 /// A kernel whose operations `make` builds again.
 fn rebuilt(
-    kernel: &Kernel,
-    addresses: &[Address],
+    (kernel, addresses): (Kernel, Vec<Address>),
+    room: Room,
     mut make: impl FnMut(&mut Graph, Op) -> Result<Node, Full>,
 ) -> Result<(Kernel, Vec<Address>), Full> {
-    let mut graph = Graph::new(kernel.iterations());
+    let mut graph = Graph::within(kernel.iterations(), room);
     let mut map: Vec<Node> = Vec::with_capacity(kernel.graph.len());
     for (node, _) in kernel.graph.nodes() {
         let new = copied(&mut graph, &kernel.graph, node, &map, &mut make)?;
@@ -195,7 +196,7 @@ fn rebuilt(
     }
     let of = |address: &Address| Address { bank: map[address.bank.index()], row: map[address.row.index()] };
     let addresses = addresses.iter().map(of).collect();
-    Ok((with_graph(kernel, graph, &map), addresses))
+    Ok((with_graph(&kernel, graph, &map), addresses))
 }
 
 /// A copy of a node of another graph, with its range, values and name.
@@ -224,13 +225,21 @@ fn copied(
 /// A kernel with another graph; `map` has the new node of each old one.
 fn with_graph(kernel: &Kernel, graph: Graph, map: &[Node]) -> Kernel {
     let of = |node: Node| map[node.index()];
-    let mut new = Kernel { graph, ..kernel.clone() };
-    for access in &mut new.accesses {
-        access.indices.iter_mut().for_each(|index| *index = of(*index));
-        access.written = access.written.map(of);
-        access.condition = access.condition.map(of);
+    let moved = |access: &Access| Access {
+        indices: access.indices.iter().map(|index| of(*index)).collect(),
+        written: access.written.map(of),
+        condition: access.condition.map(of),
+        ..*access
+    };
+    Kernel {
+        graph,
+        name: kernel.name.clone(),
+        place: kernel.place,
+        loops: kernel.loops.clone(),
+        accesses: kernel.accesses.iter().map(moved).collect(),
+        pipeline: kernel.pipeline,
+        independent: kernel.independent.clone(),
     }
-    new
 }
 
 /// A number as a sum of added and subtracted powers of two: the exponents, and whether the power is subtracted. No two

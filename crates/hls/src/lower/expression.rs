@@ -604,8 +604,7 @@ impl<'u> Lowering<'u> {
             };
             scope.insert(parameter.name.clone(), binding);
         }
-        let globals = self.scopes[0].clone();
-        let outer = std::mem::replace(&mut self.scopes, vec![globals, scope]);
+        let outer = std::mem::replace(&mut self.scopes, vec![scope]);
         self.calls.push(function);
         let result = self.tail(&function.body, function.result);
         self.calls.pop();
