@@ -6,8 +6,8 @@ mod dependences;
 use crate::diagnostic::Result;
 use crate::ir::{Access, Full, Graph, Kernel, Memory, Node, Op, Role};
 use crate::pragma::{Division, Mode, Ports};
-pub(crate) use dependences::check_independence;
 pub use dependences::{Dependence, Distance, Trusted, distances, trusted};
+pub(crate) use dependences::{MAX_DISTANCES, check_independence, distances_within};
 
 /// How a memory is built.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Compilation of a source to scheduled kernels.
 
-use crate::analysis::{self, Distance, Layout, Trusted, Visits};
+use crate::analysis::{self, Distance, Layout, MAX_DISTANCES, Trusted, Visits};
 use crate::diagnostic::{Diagnostic, Problem, Result};
 use crate::ir::{Access, Kernel, Node, Op, Program, Room, State, Widths};
 use crate::pragma::Mode;
@@ -100,20 +100,35 @@ impl Source {
 fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<Design> {
     let program = lower::lower(unit, function)?;
     let layouts: Vec<Layout> = program.memories.iter().map(Layout::of).collect();
-    let (mut kernels, mut room) = (Vec::new(), Room::default());
+    let (mut kernels, mut room) = (Vec::new(), (Room::default(), MAX_DISTANCES));
     for kernel in &program.kernels {
         let one = scheduled(kernel, &program, &layouts, target, room)?;
-        room = room.without(&one.kernel.graph);
+        room = (room.0.without(&one.kernel.graph), room.1 - one.distances.len());
         kernels.push(one);
     }
     Ok(Design { program, kernels })
 }
 
-fn scheduled(kernel: &Kernel, program: &Program, layouts: &[Layout], target: &Target, room: Room) -> Result<Scheduled> {
-    let (kernel, addresses) = lower::constants::expand(kernel, layouts, target.constant_digits, room)?;
+/// The dependences of a kernel, at most `room`.
+fn distances(kernel: &Kernel, program: &Program, visits: &Visits, room: usize) -> Result<Vec<Distance>> {
+    analysis::distances_within(kernel, &program.memories, visits, room).ok_or_else(|| {
+        let what = format!("more than {MAX_DISTANCES} dependences among accesses of all loops");
+        Problem::new(kernel.place, what, "unroll less, or use indices that depend on loop variables alone")
+    })
+}
+
+/// A kernel with its schedule. `room` is that of its nodes and its dependences.
+fn scheduled(
+    kernel: &Kernel,
+    program: &Program,
+    layouts: &[Layout],
+    target: &Target,
+    room: (Room, usize),
+) -> Result<Scheduled> {
+    let (kernel, addresses) = lower::constants::expand(kernel, layouts, target.constant_digits, room.0)?;
     let widths = widths(&kernel, &addresses, program);
     let visits = Visits::of(&kernel, &program.memories);
-    let distances = analysis::distances(&kernel, &program.memories, &visits);
+    let distances = distances(&kernel, program, &visits, room.1)?;
     analysis::check_independence(&kernel, &program.memories, &visits, &distances)?;
     let count = program.kernels.len();
     let schedule = schedule(&kernel, &addresses, &program.memories, &visits, &distances, &widths, target, count)

@@ -143,3 +143,26 @@ fn arrays_of_one_name_are_numbered_at_once() {
     let design = compiled(text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(design.program.memories.last().map(|memory| memory.name.as_str()), Some("t_3000"));
 }
+
+/// Writes of one iteration whose index depends on data, in each of several kernels.
+fn scattered(kernels: usize, writes: usize) -> String {
+    let mut text = "void f(uint8_t a[256], uint8_t b[4]) {\n".to_owned();
+    for _ in 0..kernels {
+        text += "  for (unsigned i = 0; i < 4; i++) {\n#pragma HLS pipeline\n    uint8_t k = b[i];\n";
+        writeln!(text, "    for (unsigned j = 0; j < {writes}; j++) a[k] = j & 255;\n  }}").expect("a line");
+    }
+    text + "}"
+}
+
+#[test]
+fn dependences_of_indices_of_data_are_bounded() {
+    compiled(&scattered(1, 400)).unwrap_or_else(|error| panic!("{error}"));
+    let refused = |line: usize| {
+        format!(
+            "f.c:{line}:3: more than 262144 dependences among accesses of all loops; unroll less, or use indices that \
+             depend on loop variables alone"
+        )
+    };
+    assert_eq!(refusal(&scattered(1, 4000)), refused(3));
+    assert_eq!(refusal(&scattered(3, 300)), refused(13));
+}
