@@ -39,6 +39,11 @@ impl Layout {
         Self { banks: product(|one| one.2), depth: product(|one| one.1), dimensions }
     }
 
+    /// The banks of each dimension.
+    pub(crate) fn banks_of_dimensions(&self) -> impl Iterator<Item = usize> {
+        self.dimensions.iter().map(|(_, _, banks)| *banks)
+    }
+
     /// The bank and the row of an element.
     #[must_use]
     pub fn place(&self, indices: impl IntoIterator<Item = usize>) -> (usize, usize) {

@@ -310,8 +310,9 @@ impl<'u> Lowering<'u> {
                     let what = format!("dimension {dimension} of `{variable}`, which has {}", memory.lengths.len());
                     return Err(Problem::new(place, what, "name an existing dimension"));
                 }
-                for (at, given) in memory.divisions.iter_mut().enumerate() {
+                for (at, (given, length)) in memory.divisions.iter_mut().zip(&memory.lengths).enumerate() {
                     if *dimension == 0 || at + 1 == *dimension {
+                        bounds::fits(*division, *length, variable, place)?;
                         *given = Some(*division);
                     }
                 }

@@ -261,6 +261,48 @@ pub(super) const BANKS: &[Case] = &[
         "f.c:7:22: interval 1 is not possible for `i`: the ports require at least 1, and the dependences at least 12, because this access of `a` depends on the one at f.c:7:5, 1 iteration before; ask for `II=12`, or use another order of iterations",
     ),
     (
+        "more banks than elements",
+        r"void f(uint8_t a[256], uint8_t b[2]) {
+#pragma HLS array_partition variable=a block factor=300
+  b[0] = a[1];
+}",
+        "f.c:5:1: factor=300 for a dimension of `a`, which has 256 elements; use 1 to 256",
+    ),
+    (
+        "more banks than elements of one of two dimensions",
+        r"void f(uint8_t a[8][4], uint8_t b[2]) {
+#pragma HLS array_partition variable=a cyclic factor=8 dim=0
+  b[0] = a[1][1];
+}",
+        "f.c:5:1: factor=8 for a dimension of `a`, which has 4 elements; use 1 to 4",
+    ),
+    (
+        "too many banks of a dimension",
+        r"void f(uint8_t a[100000], uint8_t b[2]) {
+#pragma HLS array_partition variable=a complete
+  b[0] = a[1];
+}",
+        "f.c:4:16: `a` has 100000 banks in a dimension, at most 1024; use `block` or `cyclic` with a factor of 1 to 1024",
+    ),
+    (
+        "too many banks of all dimensions",
+        r"void f(uint8_t b[2]) {
+  uint8_t a[128][64];
+#pragma HLS array_partition variable=a complete dim=0
+  for (unsigned i = 0; i < 64; i++) a[1][i] = i;
+  b[0] = a[1][1];
+}",
+        "f.c:5:11: `a` has 8192 banks in all dimensions, at most 4096; use smaller factors, or partition fewer dimensions",
+    ),
+    (
+        "as many banks as possible",
+        r"void f(uint8_t a[1024], uint8_t b[2]) {
+#pragma HLS array_partition variable=a complete
+  b[0] = a[1];
+}",
+        "accepted",
+    ),
+    (
         "an interval that the busiest of many banks excludes",
         r"void f(uint8_t a[4][8], uint8_t b[8]) {
 #pragma HLS array_partition variable=a complete dim=1
