@@ -80,3 +80,37 @@ fn the_profile_checks_for_overflow() {
     let sum = std::panic::catch_unwind(|| std::hint::black_box(i128::MAX) + std::hint::black_box(1));
     assert!(sum.is_err(), "the other tests of this file would not see an overflow");
 }
+
+/// Functions of parameters of 128 bits, without assertions.
+const PARAMETERS: &[&str] = &[
+    "b[i] = (a[i] & 0xffff) ^ (a[i] >> 1);",
+    "b[i] = a[i] | 1;",
+    "b[i] = a[i] % (((unsigned __int128)1 << 126) + 1);",
+    "b[i] = (a[i] < b[i]) + (a[i] >= b[i] ? 2 : 0) + ((a[i] ^ b[i]) == 7 ? 4 : 0); b[i] = (a[i] >> 3) + (b[i] >> 100);",
+    "b[i] = a[i] >= b[i] ? a[i] - b[i] : b[i] - a[i];",
+];
+
+#[test]
+fn parameters_of_128_bits_are_refused() {
+    for body in PARAMETERS {
+        let parameters = "unsigned __int128 a[4], unsigned __int128 b[4]";
+        let source =
+            Source::new("f.c", format!("void f({parameters}) {{ for (unsigned i = 0; i < 4; i++) {{ {body} }} }}"));
+        let refusal = source.compile(&[], "f", &Target::ecp5(120.0)).err().map(|refusal| refusal.what);
+        assert_eq!(refusal.as_deref(), Some("`a` may have values of more than 127 bits"), "{body}");
+    }
+}
+
+#[test]
+fn a_quotient_with_a_product_of_more_than_127_bits_is_refused() {
+    let text = "#include <stdint.h>
+void f(uint64_t a[8], uint64_t b[8]) {
+  for (unsigned i = 0; i < 8; i++) {
+    unsigned __int128 p = (unsigned __int128)(a[i] >> 1) * b[i];
+    a[i] = (p >> 20) % 12289;
+  }
+}";
+    let refusal = Source::new("f.c", text).compile(&[], "f", &Target::ecp5(120.0)).err().map(|error| error.to_string());
+    let expected = "f.c:3:3: a value of more than 127 bits; use narrower operands, or assert their ranges";
+    assert_eq!(refusal.as_deref(), Some(expected));
+}
