@@ -166,3 +166,13 @@ fn dependences_of_indices_of_data_are_bounded() {
     assert_eq!(refusal(&scattered(1, 4000)), refused(3));
     assert_eq!(refusal(&scattered(3, 300)), refused(13));
 }
+
+#[test]
+fn assertions_of_trusted_pairs_are_bounded() {
+    let text = scattered(1, 200).replace("pipeline", "pipeline\n#pragma HLS dependence variable=a inter false");
+    assert_eq!(
+        refusal(&text),
+        "f.c:5:1: more than 16384 pairs of accesses whose indices depend on data, in all loops; remove the pragma, or \
+         unroll less"
+    );
+}
