@@ -6,8 +6,8 @@ mod dependences;
 use crate::diagnostic::Result;
 use crate::ir::{Access, Full, Graph, Kernel, Memory, Node, Op, Role};
 use crate::pragma::{Division, Mode, Ports};
-pub(crate) use dependences::check_independence;
 pub use dependences::{Dependence, Distance, Trusted, distances, trusted};
+pub(crate) use dependences::{MAX_DISTANCES, check_independence, distances_within};
 
 /// How a memory is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,11 @@ impl Layout {
         let dimensions: Vec<_> = memory.lengths.iter().zip(&memory.divisions).map(dimension).collect();
         let product = |of: fn(&(Division, usize, usize)) -> usize| dimensions.iter().map(of).product();
         Self { banks: product(|one| one.2), depth: product(|one| one.1), dimensions }
+    }
+
+    /// The banks of each dimension.
+    pub(crate) fn banks_of_dimensions(&self) -> impl Iterator<Item = usize> {
+        self.dimensions.iter().map(|(_, _, banks)| *banks)
     }
 
     /// The bank and the row of an element.
@@ -92,9 +97,9 @@ impl Visits {
     /// Evaluates all indices.
     #[must_use]
     pub fn of(kernel: &Kernel, memories: &[Memory]) -> Self {
-        let layouts: Vec<Layout> = memories.iter().map(Layout::of).collect();
         let of_access = |access: &Access| {
-            let (memory, layout) = (&memories[access.memory], &layouts[access.memory]);
+            let memory = &memories[access.memory];
+            let layout = Layout::of(memory);
             let visit = |iteration: usize| {
                 if access.condition.is_some_and(|condition| kernel.graph.is_false_in(condition, iteration)) {
                     return None;

@@ -1,8 +1,8 @@
 //! Compilation of a source to scheduled kernels.
 
-use crate::analysis::{self, Distance, Layout, Trusted, Visits};
+use crate::analysis::{self, Distance, Layout, MAX_DISTANCES, Trusted, Visits};
 use crate::diagnostic::{Diagnostic, Problem, Result};
-use crate::ir::{Access, Kernel, Node, Op, Program, State, Widths};
+use crate::ir::{Access, Kernel, Node, Op, Program, Room, State, Widths};
 use crate::pragma::Mode;
 use crate::schedule::simulate::{SimulationError, simulate};
 use crate::schedule::{Address, Schedule, Target, schedule};
@@ -100,16 +100,69 @@ impl Source {
 fn design(unit: &crate::ast::Unit, function: &str, target: &Target) -> Result<Design> {
     let program = lower::lower(unit, function)?;
     let layouts: Vec<Layout> = program.memories.iter().map(Layout::of).collect();
-    let kernels = program.kernels.iter().map(|kernel| scheduled(kernel, &program, &layouts, target));
-    let kernels = kernels.collect::<Result<_>>()?;
+    let mut kernels = Vec::new();
+    let mut left = Left { room: Room::default(), distances: MAX_DISTANCES, trusted: MAX_TRUSTED };
+    for kernel in &program.kernels {
+        let one = scheduled(kernel, &program, &layouts, target, &left)?;
+        left = left.without(&one);
+        kernels.push(one);
+    }
     Ok(Design { program, kernels })
 }
 
-fn scheduled(kernel: &Kernel, program: &Program, layouts: &[Layout], target: &Target) -> Result<Scheduled> {
-    let (kernel, addresses) = lower::constants::expand(kernel, layouts, target.constant_digits)?;
+/// Trusted pairs of accesses of all kernels. The module has an assertion for each.
+const MAX_TRUSTED: usize = 1 << 14;
+
+/// What the remaining kernels of a function may have.
+struct Left {
+    room: Room,
+    distances: usize,
+    trusted: usize,
+}
+
+impl Left {
+    fn without(&self, one: &Scheduled) -> Self {
+        Self {
+            room: self.room.without(&one.kernel.graph),
+            distances: self.distances.saturating_sub(one.distances.len()),
+            trusted: self.trusted.saturating_sub(one.trusted.len()),
+        }
+    }
+}
+
+/// The dependences of a kernel that are trusted to be absent, at most `room`.
+fn trusted(kernel: &Kernel, visits: &Visits, room: usize) -> Result<Vec<Trusted>> {
+    let found = analysis::trusted(kernel, visits);
+    match found.get(room) {
+        None => Ok(found),
+        Some(one) => {
+            let what = format!("more than {MAX_TRUSTED} pairs of accesses whose indices depend on data, in all loops");
+            Err(Problem::new(one.place, what, "remove the pragma, or unroll less"))
+        }
+    }
+}
+
+/// The dependences of a kernel, at most `room`.
+fn distances(kernel: &Kernel, program: &Program, visits: &Visits, room: usize) -> Result<Vec<Distance>> {
+    analysis::distances_within(kernel, &program.memories, visits, room).ok_or_else(|| {
+        let what = format!("more than {MAX_DISTANCES} dependences among accesses of all loops");
+        Problem::new(kernel.place, what, "unroll less, or use indices that depend on loop variables alone")
+    })
+}
+
+/// A kernel with its schedule.
+fn scheduled(
+    kernel: &Kernel,
+    program: &Program,
+    layouts: &[Layout],
+    target: &Target,
+    left: &Left,
+) -> Result<Scheduled> {
+    let (kernel, addresses) = lower::constants::expand(kernel, layouts, target.constant_digits, left.room)?;
     let widths = widths(&kernel, &addresses, program);
     let visits = Visits::of(&kernel, &program.memories);
-    let distances = analysis::distances(&kernel, &program.memories, &visits);
+    let distances = distances(&kernel, program, &visits, left.distances)?;
+    let trusted = trusted(&kernel, &visits, left.trusted)?;
     analysis::check_independence(&kernel, &program.memories, &visits, &distances)?;
     let count = program.kernels.len();
     let schedule = schedule(&kernel, &addresses, &program.memories, &visits, &distances, &widths, target, count)
@@ -118,7 +171,6 @@ fn scheduled(kernel: &Kernel, program: &Program, layouts: &[Layout], target: &Ta
         kernel.graph.nodes().map(|(node, _)| target.operation(&kernel.graph, &widths, node).1).collect();
     let sharing = Sharing::of(&kernel, &schedule, &registers, &widths, target);
     let used = used(&kernel, program, &widths);
-    let trusted = analysis::trusted(&kernel, &visits);
     Ok(Scheduled { used, sharing, kernel, addresses, distances, trusted, schedule, registers, widths })
 }
 

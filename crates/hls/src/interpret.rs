@@ -48,10 +48,19 @@ enum Slot {
 
 type Scope = HashMap<String, Slot>;
 
+/// Names inside of a function with their types; a variable has no value.
+pub(crate) type Known = HashMap<String, (Option<i128>, Type)>;
+
+/// The scope of these names.
+fn scope_of(known: &Known) -> Scope {
+    known.iter().map(|(name, (value, of))| (name.clone(), Slot::Value(*of, *value))).collect()
+}
+
 /// An interpretation of a source.
 #[derive(Debug)]
 pub(crate) struct Interpreter<'u> {
     unit: &'u Unit,
+    functions: HashMap<&'u str, &'u Function>,
     constants: Scope,
     arrays: Vec<Array>,
     elements: usize,
@@ -65,6 +74,7 @@ impl<'u> Interpreter<'u> {
     pub(crate) fn new(unit: &'u Unit) -> Result<Self> {
         let mut this = Self {
             unit,
+            functions: unit.functions.iter().rev().map(|function| (function.name.as_str(), function)).collect(),
             constants: Scope::new(),
             arrays: Vec::new(),
             elements: 0,
@@ -82,8 +92,10 @@ impl<'u> Interpreter<'u> {
 
     /// The function with this name.
     pub(crate) fn function(&self, name: &str, place: Place) -> Result<&'u Function> {
-        let found = self.unit.functions.iter().find(|function| function.name == name);
-        found.ok_or_else(|| Problem::new(place, format!("no function `{name}`"), self.defined()))
+        self.functions
+            .get(name)
+            .copied()
+            .ok_or_else(|| Problem::new(place, format!("no function `{name}`"), self.defined()))
     }
 
     /// The way out where a function does not exist.
@@ -139,9 +151,8 @@ impl<'u> Interpreter<'u> {
     }
 
     /// The value of an expression of constants and of these variables.
-    pub(crate) fn constant(&mut self, expression: &Expr, known: &HashMap<String, (i128, Type)>) -> Result<i128> {
-        let scope = known.iter().map(|(name, (value, of))| (name.clone(), Slot::Value(*of, Some(*value)))).collect();
-        Ok(self.value(expression, &mut vec![scope])?.0)
+    pub(crate) fn constant(&mut self, expression: &Expr, known: &Known) -> Result<i128> {
+        Ok(self.value(expression, &mut vec![scope_of(known)])?.0)
     }
 
     /// The elements of a table outside of functions.
@@ -161,13 +172,8 @@ impl<'u> Interpreter<'u> {
     }
 
     /// The elements of a declaration's array, from its initial value.
-    pub(crate) fn initial(
-        &mut self,
-        declaration: &Declaration,
-        known: &HashMap<String, (i128, Type)>,
-    ) -> Result<Array> {
-        let scope = known.iter().map(|(name, (value, of))| (name.clone(), Slot::Value(*of, Some(*value)))).collect();
-        match self.declared(declaration, &mut vec![scope])? {
+    pub(crate) fn initial(&mut self, declaration: &Declaration, known: &Known) -> Result<Array> {
+        match self.declared(declaration, &mut vec![scope_of(known)])? {
             Slot::Array(array) => Ok(self.arrays[array].clone()),
             Slot::Value(..) => Err(Problem::new(
                 declaration.place,
@@ -572,7 +578,7 @@ impl<'u> Interpreter<'u> {
             }
             ExprKind::Unary(op, inner) => {
                 let given = self.value(inner, scopes)?;
-                Ok(unary(*op, given))
+                unary(*op, given, place)
             }
             ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), left, right) => {
                 let left = self.value(left, scopes)?.0 != 0;
@@ -643,6 +649,22 @@ pub(crate) fn fitting(value: i128, of: Type, place: Place) -> Result<()> {
     Ok(())
 }
 
+impl Type {
+    /// The complement of 0 in a promoted type: its greatest value, or −1. A complement of 128 bits has a value of 128 bits,
+    /// which is refused.
+    pub(crate) fn all_ones(self, place: Place) -> Result<i128> {
+        match self.bits {
+            128 => Err(Problem::new(
+                place,
+                "`~` of 128 bits, but values have at most 127 bits",
+                "use `^` with the bits to invert, or `~` of a narrower type",
+            )),
+            _ if self.signed => Ok(-1),
+            _ => Ok(self.range().1),
+        }
+    }
+}
+
 /// The refusal of statements and expressions that are nested too deep for the stack.
 pub(crate) fn too_deep(place: Place) -> Problem {
     let what =
@@ -657,15 +679,15 @@ pub(crate) fn not_negative(value: i128, place: Place) -> Result<()> {
     Ok(())
 }
 
-fn unary(op: UnaryOp, (value, of): (i128, Type)) -> (i128, Type) {
-    match op {
+fn unary(op: UnaryOp, (value, of): (i128, Type), place: Place) -> Result<(i128, Type)> {
+    Ok(match op {
         UnaryOp::Plus => (value, of.promoted()),
         UnaryOp::LogicalNot => (i128::from(value == 0), Type::INT),
         UnaryOp::Not => {
             let of = of.promoted();
-            (if of.signed { -1 - value } else { of.range().1 - value }, of)
+            (of.all_ones(place)? - value, of)
         }
-    }
+    })
 }
 
 /// The value and the type of an operation.

@@ -185,7 +185,7 @@ impl<'a> Settings<'a> {
 }
 
 /// Banks of one dimension.
-const MAX_BANKS: u32 = 1024;
+pub(crate) const MAX_BANKS: u32 = 1024;
 /// Dimensions of an array.
 const MAX_DIMENSIONS: u32 = 8;
 /// Cycles from iteration to iteration.

@@ -1,4 +1,4 @@
-//! Sources whose schedules need many steps: the compiler ends in bounded time, with a schedule or a refusal.
+//! Sources that need many steps: the compiler ends in bounded time, with a schedule or a refusal.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -79,4 +79,112 @@ fn many_assertions_are_lowered_in_time() {
     }
     let design = compiled(&(text + "  a[0] = b[0];\n}")).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(design.kernels.len(), 1);
+}
+
+/// A loop in each of several kernels, with `count` statements of an iteration.
+fn kernels(kernels: usize, iterations: usize, count: usize, statement: &str) -> String {
+    format!(
+        "void f(uint16_t a[8192]) {{
+  for (unsigned k = 0; k < {kernels}; k++) {{
+#pragma HLS unroll
+    for (unsigned i = 0; i < {iterations}; i++) {{
+#pragma HLS pipeline
+      uint32_t x = i + k;
+      for (unsigned j = 0; j < {count}; j++) {statement}
+      a[i] = x;
+    }}
+  }}
+}}"
+    )
+}
+
+/// The refusal of a source, in bounded time.
+fn refusal(text: &str) -> String {
+    compiled(text).map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
+}
+
+#[test]
+fn kernels_share_the_room_for_indices() {
+    let statement = "x = ((x * 3) ^ (j + k)) & 0xffff;";
+    assert_eq!(
+        refusal(&kernels(16, 8192, 1000, statement)),
+        "f.c:8:48: more than 33554432 indices in all iterations of all loops; use fewer iterations or simpler indices"
+    );
+}
+
+#[test]
+fn kernels_share_the_room_for_operations() {
+    let statement = "x = (((x ^ a[j & 3]) * 3) + (j ^ a[4]) ^ (a[5] + j)) & 0xffff;";
+    assert_eq!(
+        refusal(&kernels(16, 2, 7000, statement)),
+        "f.c:8:72: more than 524288 operations of all loops; use fewer or shorter loops"
+    );
+}
+
+/// As many constants as inner loops, or as calls.
+fn with_constants(count: usize, statement: &str) -> String {
+    let mut text = String::new();
+    (0..count).for_each(|at| writeln!(text, "static const unsigned c{at} = {at};").expect("a line"));
+    text +=
+        "static uint8_t g(uint8_t x) { return x ^ 1; }\nvoid f(uint8_t a[4]) {\n  for (unsigned i = 0; i < 4; i++) {\n";
+    write!(
+        text,
+        "#pragma HLS pipeline\n    uint8_t x = a[i];\n    for (unsigned j = 0; j < {count}; j++) {statement}\n"
+    )
+    .expect("a line");
+    text + "    a[i] = x;\n  }\n}"
+}
+
+#[test]
+fn names_are_found_without_a_copy_of_all_constants() {
+    for statement in ["{ for (unsigned k = 0; k < 1; k++) x ^= 1; }", "x = g(x);"] {
+        compiled(&with_constants(8000, statement)).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn arrays_of_one_name_are_numbered_at_once() {
+    let text = "void f(uint8_t a[2]) {
+  for (unsigned k = 0; k < 3000; k++) {
+#pragma HLS unroll
+    uint8_t t[2];
+    for (unsigned i = 0; i < 2; i++) t[i] = a[i];
+    for (unsigned i = 0; i < 2; i++) a[i] = t[i] ^ 1;
+  }
+}";
+    let design = compiled(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(design.program.memories.last().map(|memory| memory.name.as_str()), Some("t_3000"));
+}
+
+/// Writes of one iteration whose index depends on data, in each of several kernels.
+fn scattered(kernels: usize, writes: usize) -> String {
+    let mut text = "void f(uint8_t a[256], uint8_t b[4]) {\n".to_owned();
+    for _ in 0..kernels {
+        text += "  for (unsigned i = 0; i < 4; i++) {\n#pragma HLS pipeline\n    uint8_t k = b[i];\n";
+        writeln!(text, "    for (unsigned j = 0; j < {writes}; j++) a[k] = j & 255;\n  }}").expect("a line");
+    }
+    text + "}"
+}
+
+#[test]
+fn dependences_of_indices_of_data_are_bounded() {
+    compiled(&scattered(1, 400)).unwrap_or_else(|error| panic!("{error}"));
+    let refused = |line: usize| {
+        format!(
+            "f.c:{line}:3: more than 262144 dependences among accesses of all loops; unroll less, or use indices that \
+             depend on loop variables alone"
+        )
+    };
+    assert_eq!(refusal(&scattered(1, 4000)), refused(3));
+    assert_eq!(refusal(&scattered(3, 300)), refused(13));
+}
+
+#[test]
+fn assertions_of_trusted_pairs_are_bounded() {
+    let text = scattered(1, 200).replace("pipeline", "pipeline\n#pragma HLS dependence variable=a inter false");
+    assert_eq!(
+        refusal(&text),
+        "f.c:5:1: more than 16384 pairs of accesses whose indices depend on data, in all loops; remove the pragma, or \
+         unroll less"
+    );
 }

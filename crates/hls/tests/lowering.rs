@@ -193,3 +193,22 @@ fn conditions_that_are_known_in_part_exclude_iterations() {
     let design = Source::new("f.c", text).compile(&[], "f", &Target::ecp5(120.0));
     assert_eq!(design.unwrap_or_else(|error| panic!("{error}")).kernels[0].schedule.interval, 1);
 }
+
+#[test]
+fn a_variable_hides_the_constant_of_its_name() {
+    let text = "#include <stdint.h>
+static const uint8_t n = 3;
+static const uint8_t t[2] = {5, 6};
+void f(uint8_t a[2]) {
+  uint8_t n = a[0];
+  uint8_t m = n;
+  const uint8_t t[2] = {7, 8};
+  uint8_t k = t[1];
+  a[0] = m;
+  a[1] = k;
+}";
+    let program = Source::new("f.c", text).lower(&[], "f").unwrap_or_else(|error| panic!("{error}"));
+    let mut state = State::before(&program, [vec![9, 1]]);
+    program.evaluate(&mut state).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(state.arrays(&program).next(), Some(&[Some(9), Some(8)][..]));
+}

@@ -57,25 +57,38 @@ pub struct Distance {
     pub ends: usize,
 }
 
+/// Distances of all kernels of a function.
+pub(crate) const MAX_DISTANCES: usize = 1 << 18;
+
 /// All dependences, with their least distances. Trusted dependences are absent.
 #[must_use]
 pub fn distances(kernel: &Kernel, memories: &[Memory], visits: &Visits) -> Vec<Distance> {
-    let mut found = Found { kernel, visits, innermost: innermost(kernel), least: HashMap::new() };
+    distances_within(kernel, memories, visits, usize::MAX).unwrap_or_default()
+}
+
+/// All dependences, as [`distances`] has them, if there are at most `room`.
+pub(crate) fn distances_within(
+    kernel: &Kernel,
+    memories: &[Memory],
+    visits: &Visits,
+    room: usize,
+) -> Option<Vec<Distance>> {
+    let mut found = Found { kernel, visits, innermost: innermost(kernel), least: HashMap::new(), room };
     for (number, memory) in memories.iter().enumerate() {
         let accesses = accesses_of(kernel, number);
         if memory.mode == Some(Mode::Stream) {
-            found.sequence(&accesses);
+            found.sequence(&accesses)?;
         } else if accesses.iter().any(|&access| kernel.accesses[access].written.is_some()) {
-            let (known, unknown): (Vec<usize>, Vec<usize>) =
-                accesses.iter().partition(|access| is_known(kernel, visits, **access));
-            found.exact(&known);
+            let unknown = unknown(kernel, visits, &accesses);
+            let known: Vec<usize> = accesses.iter().copied().filter(|&access| !unknown[access]).collect();
+            found.exact(&known)?;
             let trusted = kernel.independent.iter().any(|(independent, _)| *independent == number);
             for (first, second, why) in pairs(kernel, &accesses, &unknown) {
-                found.any(first, second, why, trusted);
+                found.any(first, second, why, trusted)?;
             }
         }
     }
-    found.sorted()
+    Some(found.sorted())
 }
 
 /// The accesses of a memory.
@@ -93,13 +106,22 @@ fn is_known(kernel: &Kernel, visits: &Visits, access: usize) -> bool {
     (0..kernel.iterations()).all(|one| visits.get(access, one).is_none_or(|visit| visit.element.is_some()))
 }
 
+/// Whether the elements of an access depend on data; by access. Accesses of other memories are left out.
+fn unknown(kernel: &Kernel, visits: &Visits, accesses: &[usize]) -> Vec<bool> {
+    let mut unknown = vec![false; kernel.accesses.len()];
+    for &access in accesses {
+        unknown[access] = !is_known(kernel, visits, access);
+    }
+    unknown
+}
+
 /// Pairs of accesses that depend on one another if they meet, of which at least one has an unknown element.
-fn pairs(kernel: &Kernel, accesses: &[usize], unknown: &[usize]) -> Vec<(usize, usize, Dependence)> {
+fn pairs(kernel: &Kernel, accesses: &[usize], unknown: &[bool]) -> impl Iterator<Item = (usize, usize, Dependence)> {
     let of = |first: usize, second: usize| {
         let why = Dependence::between(&kernel.accesses[first], &kernel.accesses[second])?;
-        (unknown.contains(&first) || unknown.contains(&second)).then_some((first, second, why))
+        (unknown[first] || unknown[second]).then_some((first, second, why))
     };
-    accesses.iter().flat_map(|&first| accesses.iter().filter_map(move |&second| of(first, second))).collect()
+    accesses.iter().flat_map(move |&first| accesses.iter().filter_map(move |&second| of(first, second)))
 }
 
 /// The iteration of an access.
@@ -111,34 +133,39 @@ struct Found<'a> {
     visits: &'a Visits,
     innermost: usize,
     least: HashMap<(usize, usize, Dependence, usize), At>,
+    /// The greatest number of distances.
+    room: usize,
 }
 
 impl Found<'_> {
-    fn note(&mut self, first: At, second: At, why: Dependence) {
+    /// `None` if there are too many distances.
+    fn note(&mut self, first: At, second: At, why: Dependence) -> Option<()> {
         let iterations = second.1 - first.1;
         let ends = usize::from(first.1 / self.innermost != second.1 / self.innermost);
         let entry = self.least.entry((first.0, second.0, why, ends)).or_insert((iterations, second.1));
         if iterations < entry.0 {
             *entry = (iterations, second.1);
         }
+        (self.least.len() <= self.room).then_some(())
     }
 
     /// Two accesses that may meet in any two iterations. If they are trusted not to meet in two iterations of a run of the
     /// innermost loop, they may still meet in one iteration and in two runs.
-    fn any(&mut self, first: usize, second: usize, why: Dependence, trusted: bool) {
+    fn any(&mut self, first: usize, second: usize, why: Dependence, trusted: bool) -> Option<()> {
         if first < second {
             return self.note((first, 0), (second, 0), why);
         }
         if self.innermost > 1 && !trusted {
-            self.note((first, 0), (second, 1), why);
+            self.note((first, 0), (second, 1), why)?;
         }
         if self.kernel.iterations() > self.innermost {
-            self.note((first, self.innermost - 1), (second, self.innermost), why);
+            self.note((first, self.innermost - 1), (second, self.innermost), why)?;
         }
+        Some(())
     }
 
     /// Accesses whose elements are known.
-    fn exact(&mut self, accesses: &[usize]) {
+    fn exact(&mut self, accesses: &[usize]) -> Option<()> {
         // The last write of each element, and the reads since.
         let mut writes: HashMap<usize, At> = HashMap::new();
         let mut reads: HashMap<usize, Vec<At>> = HashMap::new();
@@ -148,7 +175,7 @@ impl Found<'_> {
                 let now = (access, iteration);
                 if self.kernel.accesses[access].written.is_none() {
                     if let Some(&write) = writes.get(&element) {
-                        self.note(write, now, Dependence::ReadAfterWrite);
+                        self.note(write, now, Dependence::ReadAfterWrite)?;
                     }
                     let since = reads.entry(element).or_default();
                     // Only the last read by an access matters.
@@ -156,29 +183,31 @@ impl Found<'_> {
                     since.push(now);
                 } else {
                     if let Some(write) = writes.insert(element, now) {
-                        self.note(write, now, Dependence::WriteAfterWrite);
+                        self.note(write, now, Dependence::WriteAfterWrite)?;
                     }
                     for read in reads.remove(&element).unwrap_or_default() {
-                        self.note(read, now, Dependence::WriteAfterRead);
+                        self.note(read, now, Dependence::WriteAfterRead)?;
                     }
                 }
             }
         }
+        Some(())
     }
 
     /// Accesses of a stream, whose elements have an order.
-    fn sequence(&mut self, accesses: &[usize]) {
+    fn sequence(&mut self, accesses: &[usize]) -> Option<()> {
         let mut last: Option<At> = None;
         for iteration in 0..self.kernel.iterations() {
             for &access in accesses.iter().filter(|access| self.visits.get(**access, iteration).is_some()) {
                 let now = (access, iteration);
                 // An access follows itself in every schedule.
                 if let Some(last) = last.filter(|last| last.0 != access) {
-                    self.note(last, now, Dependence::NextOfStream);
+                    self.note(last, now, Dependence::NextOfStream)?;
                 }
                 last = Some(now);
             }
         }
+        Some(())
     }
 
     fn sorted(self) -> Vec<Distance> {
@@ -209,12 +238,11 @@ pub struct Trusted {
 pub fn trusted(kernel: &Kernel, visits: &Visits) -> Vec<Trusted> {
     let of_memory = |&(number, place): &(usize, Place)| -> Vec<Trusted> {
         let accesses = accesses_of(kernel, number);
-        let unknown: Vec<usize> =
-            accesses.iter().copied().filter(|access| !is_known(kernel, visits, *access)).collect();
+        let unknown = unknown(kernel, visits, &accesses);
         let of = |(first, second, why)| Trusted { first, second, why, place };
         // In one iteration the first access comes before the second one, so it also does in a later iteration.
         let in_order = |(first, second, _): &(usize, usize, Dependence)| first < second;
-        pairs(kernel, &accesses, &unknown).into_iter().filter(|pair| !in_order(pair)).map(of).collect()
+        pairs(kernel, &accesses, &unknown).filter(|pair| !in_order(pair)).map(of).collect()
     };
     kernel.independent.iter().flat_map(of_memory).collect()
 }

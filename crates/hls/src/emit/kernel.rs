@@ -65,7 +65,7 @@ impl<'d> Emission<'d> {
     pub(super) fn at(&self, node: Node, cycle: u32) -> String {
         if let Some(value) = self.graph().constant(node) {
             let (bits, signed) = self.width(node);
-            return if signed { format!("-{bits}'sd{}", -value) } else { format!("{bits}'d{value}") };
+            return if signed { format!("-{bits}'sd{}", value.unsigned_abs()) } else { format!("{bits}'d{value}") };
         }
         let own = self.scheduled.schedule.nodes[node.index()].0;
         debug_assert!(cycle >= own, "a value before its cycle");
@@ -75,8 +75,8 @@ impl<'d> Emission<'d> {
     /// The signal of a node in a cycle, in `to` bits.
     pub(super) fn wide(&self, node: Node, cycle: u32, to: u32) -> String {
         if let Some(value) = self.graph().constant(node) {
-            let mask = if to >= 127 { i128::MAX } else { (1i128 << to) - 1 };
-            return format!("{to}'d{}", value & mask);
+            let mask = u128::MAX >> 128u32.saturating_sub(to).min(127);
+            return format!("{to}'d{}", value as u128 & mask);
         }
         let (bits, signed) = self.width(node);
         let text = self.at(node, cycle);

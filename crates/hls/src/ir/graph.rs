@@ -2,12 +2,34 @@
 
 use std::collections::HashMap;
 
-use super::bits;
+use super::{bits, ones};
 
 /// Nodes of a kernel.
 const MAX_NODES: usize = 1 << 16;
-/// Values of nodes that depend on loop variables alone, of all nodes and iterations: 256 MiB.
+/// Nodes of all kernels of a function.
+const MAX_ALL_NODES: usize = 1 << 19;
+/// Values of nodes that depend on loop variables alone, of all kernels, nodes and iterations: 256 MiB.
 const MAX_VALUES: usize = 1 << 25;
+
+/// The nodes and values that the kernels of a function may still have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    nodes: usize,
+    values: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { nodes: MAX_ALL_NODES, values: MAX_VALUES }
+    }
+}
+
+impl Room {
+    /// The room that remains after a graph.
+    pub(crate) fn without(self, graph: &Graph) -> Self {
+        Self { nodes: self.nodes.saturating_sub(graph.len()), values: self.values.saturating_sub(graph.held) }
+    }
+}
 
 /// A node of a [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -151,6 +173,7 @@ pub struct Graph {
     names: HashMap<Node, String>,
     iterations: usize,
     held: usize,
+    room: Room,
 }
 
 /// Why a node cannot be made. The caller adds the place.
@@ -158,6 +181,8 @@ pub struct Graph {
 pub(crate) enum Full {
     /// Too many nodes.
     Nodes,
+    /// Too many nodes of all kernels.
+    AllNodes,
     /// Too many values of nodes that depend on loop variables alone.
     Values,
     /// A value beyond 127 bits.
@@ -170,9 +195,13 @@ impl Full {
     pub(crate) fn what(self) -> (String, &'static str) {
         match self {
             Self::Nodes => (format!("more than {MAX_NODES} operations"), "unroll less"),
-            Self::Values => {
-                (format!("more than {MAX_VALUES} indices in all iterations"), "use fewer iterations or simpler indices")
+            Self::AllNodes => {
+                (format!("more than {MAX_ALL_NODES} operations of all loops"), "use fewer or shorter loops")
             }
+            Self::Values => (
+                format!("more than {MAX_VALUES} indices in all iterations of all loops"),
+                "use fewer iterations or simpler indices",
+            ),
             Self::Bits => ("a value of more than 127 bits".to_owned(), "use narrower operands, or assert their ranges"),
             Self::Known => (
                 "a value of more than 63 bits that depends on loop variables alone".to_owned(),
@@ -187,6 +216,11 @@ impl Graph {
     #[must_use]
     pub fn new(iterations: usize) -> Self {
         Self { iterations, ..Self::default() }
+    }
+
+    /// The empty graph of one of several kernels, which share the room.
+    pub(crate) fn within(iterations: usize, room: Room) -> Self {
+        Self { iterations, room, ..Self::default() }
     }
 
     /// The number of nodes.
@@ -295,9 +329,6 @@ impl Graph {
         range: (i128, i128),
         values: Option<Box<[i64]>>,
     ) -> Result<Node, Full> {
-        if self.held + values.as_ref().map_or(0, |values| values.len()) > MAX_VALUES {
-            return Err(Full::Values);
-        }
         self.place(Op::Read(access), range, values)
     }
 
@@ -316,7 +347,7 @@ impl Graph {
             return Ok(simpler);
         }
         if op.operands().iter().all(|&node| self.get(node).is_known()) {
-            if self.held + self.iterations > MAX_VALUES {
+            if self.held + self.iterations > self.room.values {
                 return Err(Full::Values);
             }
             let value = |iteration| {
@@ -344,7 +375,13 @@ impl Graph {
         if self.nodes.len() >= MAX_NODES {
             return Err(Full::Nodes);
         }
+        if self.nodes.len() >= self.room.nodes {
+            return Err(Full::AllNodes);
+        }
         self.held += values.as_ref().map_or(0, |values| values.len());
+        if self.held > self.room.values {
+            return Err(Full::Values);
+        }
         let node = Node(self.nodes.len() as u32);
         self.nodes.push(NodeData { op, range, values });
         self.known.insert(op, node);
@@ -409,7 +446,7 @@ impl Graph {
             (Op::And(a, _), Some(mask))
                 if self.range(a).0 >= 0
                     && mask >= 0
-                    && (mask & ((1 << bits(self.range(a))) - 1)).count_ones() == bits(self.range(a)) =>
+                    && mask & ones(bits(self.range(a))) == ones(bits(self.range(a))) =>
             {
                 Some(a)
             }
@@ -455,7 +492,7 @@ impl Graph {
     /// The range of an operation for ranges of its operands; `None` beyond 127 bits.
     pub(crate) fn range_of(&self, op: Op, of: impl Fn(Node) -> (i128, i128)) -> Option<(i128, i128)> {
         let hull = |values: [i128; 4]| (values.into_iter().min(), values.into_iter().max());
-        let all_ones = |most: i128| (1i128 << bits((0, most))) - 1;
+        let all_ones = |most: i128| ones(bits((0, most)));
         let wide = |a: (i128, i128), b: (i128, i128)| {
             let most = all_ones(a.1.max(b.1).max(-1 - a.0.min(b.0)).max(0));
             (-1 - most, most)

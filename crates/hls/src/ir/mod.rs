@@ -9,7 +9,7 @@ mod graph;
 mod widths;
 
 pub use evaluate::{EvaluationError, State};
-pub(crate) use graph::Full;
+pub(crate) use graph::{Full, Room};
 pub use graph::{Graph, Node, NodeData, Op};
 pub use widths::Widths;
 
@@ -143,6 +143,11 @@ impl Memory {
 #[must_use]
 pub fn bits(range: (i128, i128)) -> u32 {
     (128 - range.1.max(0).leading_zeros()).max(1)
+}
+
+/// The greatest number of this many bits, at most 127.
+pub(crate) fn ones(bits: u32) -> i128 {
+    i128::MAX >> 127u32.saturating_sub(bits)
 }
 
 /// A loop of a nest.

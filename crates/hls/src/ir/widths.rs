@@ -54,7 +54,7 @@ impl Widths {
                 }
                 Op::Shr(a, by) => {
                     let most = u32::try_from(graph.range(by).1).unwrap_or(127);
-                    need(a, width + most);
+                    need(a, width.saturating_add(most));
                     need(by, u32::MAX);
                 }
                 Op::Lt(a, b) | Op::Eq(a, b) => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::facts::{self, Fact, Facts};
 use crate::diagnostic::{Place, Problem, Result};
-use crate::ir::{Access, Graph, Loop, Node, Op};
+use crate::ir::{Access, Graph, Loop, Node, Op, Room};
 
 /// A kernel under construction.
 pub(super) struct Body {
@@ -29,12 +29,12 @@ struct Register {
 }
 
 impl Body {
-    pub(super) fn new(place: Place, loops: Vec<Loop>) -> Result<Self> {
+    pub(super) fn new(place: Place, loops: Vec<Loop>, room: Room) -> Result<Self> {
         let iterations: usize = loops.iter().map(|one| one.trips).product();
         let mut this = Self {
             place,
             loops,
-            graph: Graph::new(iterations),
+            graph: Graph::within(iterations, room),
             accesses: Vec::new(),
             variables: Vec::new(),
             conditions: Vec::new(),

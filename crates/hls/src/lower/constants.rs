@@ -8,7 +8,7 @@
 
 use crate::analysis::Layout;
 use crate::diagnostic::{Problem, Result};
-use crate::ir::{Full, Graph, Kernel, Node, Op, bits};
+use crate::ir::{Access, Full, Graph, Kernel, Node, Op, Room, bits, ones};
 use crate::schedule::Address;
 
 /// The number of values of ⌊x/2^s⌋ up to which all are tried. Above it, the bound of the estimate decides.
@@ -122,23 +122,28 @@ impl Short {
 }
 
 /// A kernel without quotients, remainders and products by constants of up to `digits` signed digits, with the bank and the
-/// row of each access.
-pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32) -> Result<(Kernel, Vec<Address>)> {
+/// row of each access. `room` is that of its nodes.
+pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32, room: Room) -> Result<(Kernel, Vec<Address>)> {
     let refused = |full: Full| {
         let (what, way_out) = full.what();
         Problem::new(kernel.place, what, way_out)
     };
     let expanded = || {
-        let (kernel, addresses) = with_addresses(kernel, layouts)?;
+        // Each step drops the kernel of the step before.
+        let kernel = with_addresses(kernel, layouts, room)?;
         // Quotients and remainders are expanded first, because they become products.
-        let (kernel, addresses) = rebuilt(&kernel, &addresses, |graph, op| match op {
+        let kernel = rebuilt(kernel, room, |graph, op| match op {
             Op::Rem(a, d) => divided(graph, a, d).map(|(_, rest)| rest),
             Op::Div(a, d) => divided(graph, a, d).map(|(quotient, _)| quotient),
             op => graph.add(op),
         })?;
-        rebuilt(&kernel, &addresses, |graph, op| match op {
+        rebuilt(kernel, room, |graph, op| match op {
             Op::Mul(a, b) => match graph.constant(b) {
-                Some(factor) if signed_digits(factor).len() as u32 <= digits => multiple(graph, a, factor),
+                Some(factor) if signed_digits(factor).len() as u32 <= digits => match multiple(graph, a, factor) {
+                    // A shifted copy may have more bits than the product.
+                    Err(Full::Bits) => graph.add(op),
+                    made => made,
+                },
                 _ => graph.add(op),
             },
             op => graph.add(op),
@@ -148,8 +153,8 @@ pub(crate) fn expand(kernel: &Kernel, layouts: &[Layout], digits: u32) -> Result
 }
 
 /// A kernel with nodes for the bank and the row of each access. They come before the node of a read.
-fn with_addresses(kernel: &Kernel, layouts: &[Layout]) -> Result<(Kernel, Vec<Address>), Full> {
-    let mut graph = Graph::new(kernel.iterations());
+fn with_addresses(kernel: &Kernel, layouts: &[Layout], room: Room) -> Result<(Kernel, Vec<Address>), Full> {
+    let mut graph = Graph::within(kernel.iterations(), room);
     let mut map: Vec<Node> = Vec::with_capacity(kernel.graph.len());
     let mut addresses: Vec<Option<Address>> = vec![None; kernel.accesses.len()];
     let mut address = |graph: &mut Graph, map: &[Node], number: usize| -> Result<(), Full> {
@@ -179,11 +184,11 @@ fn with_addresses(kernel: &Kernel, layouts: &[Layout]) -> Result<(Kernel, Vec<Ad
 
 /// A kernel whose operations `make` builds again.
 fn rebuilt(
-    kernel: &Kernel,
-    addresses: &[Address],
+    (kernel, addresses): (Kernel, Vec<Address>),
+    room: Room,
     mut make: impl FnMut(&mut Graph, Op) -> Result<Node, Full>,
 ) -> Result<(Kernel, Vec<Address>), Full> {
-    let mut graph = Graph::new(kernel.iterations());
+    let mut graph = Graph::within(kernel.iterations(), room);
     let mut map: Vec<Node> = Vec::with_capacity(kernel.graph.len());
     for (node, _) in kernel.graph.nodes() {
         let new = copied(&mut graph, &kernel.graph, node, &map, &mut make)?;
@@ -191,7 +196,7 @@ fn rebuilt(
     }
     let of = |address: &Address| Address { bank: map[address.bank.index()], row: map[address.row.index()] };
     let addresses = addresses.iter().map(of).collect();
-    Ok((with_graph(kernel, graph, &map), addresses))
+    Ok((with_graph(&kernel, graph, &map), addresses))
 }
 
 /// A copy of a node of another graph, with its range, values and name.
@@ -220,13 +225,21 @@ fn copied(
 /// A kernel with another graph; `map` has the new node of each old one.
 fn with_graph(kernel: &Kernel, graph: Graph, map: &[Node]) -> Kernel {
     let of = |node: Node| map[node.index()];
-    let mut new = Kernel { graph, ..kernel.clone() };
-    for access in &mut new.accesses {
-        access.indices.iter_mut().for_each(|index| *index = of(*index));
-        access.written = access.written.map(of);
-        access.condition = access.condition.map(of);
+    let moved = |access: &Access| Access {
+        indices: access.indices.iter().map(|index| of(*index)).collect(),
+        written: access.written.map(of),
+        condition: access.condition.map(of),
+        ..*access
+    };
+    Kernel {
+        graph,
+        name: kernel.name.clone(),
+        place: kernel.place,
+        loops: kernel.loops.clone(),
+        accesses: kernel.accesses.iter().map(moved).collect(),
+        pipeline: kernel.pipeline,
+        independent: kernel.independent.clone(),
     }
-    new
 }
 
 /// A number as a sum of added and subtracted powers of two: the exponents, and whether the power is subtracted. No two
@@ -238,9 +251,10 @@ fn signed_digits(mut number: i128) -> Vec<(u32, bool)> {
         if number & 1 == 1 {
             let negative = number & 3 == 3;
             digits.push((exponent, negative));
-            number += if negative { 1 } else { -1 };
+            number = (number >> 1) + i128::from(negative);
+        } else {
+            number >>= 1;
         }
-        number >>= 1;
         exponent += 1;
     }
     digits
@@ -264,8 +278,9 @@ fn multiple(graph: &mut Graph, x: Node, factor: i128) -> Result<Node, Full> {
         (None, None) => graph.number(0)?,
     };
     let (least, most) = graph.range(x);
-    let (a, b) = (least * factor, most * factor);
-    graph.narrow(product, (a.min(b), a.max(b)));
+    if let (Some(a), Some(b)) = (least.checked_mul(factor), most.checked_mul(factor)) {
+        graph.narrow(product, (a.min(b), a.max(b)));
+    }
     Ok(product)
 }
 
@@ -285,7 +300,8 @@ fn sum(graph: &mut Graph, mut nodes: Vec<Node>) -> Result<Option<Node>, Full> {
 fn divided(graph: &mut Graph, x: Node, d: i128) -> Result<(Node, Node), Full> {
     let most = graph.range(x).1;
     let divisor = graph.number(d)?;
-    if most < 2 * d {
+    // most < 2d, without a product that may have 128 bits
+    if most / 2 < d {
         let (below, rest) = corrected(graph, x, divisor, d)?;
         let one = graph.number(1)?;
         return Ok((graph.add(Op::Sub(one, below))?, rest));
@@ -297,7 +313,7 @@ fn divided(graph: &mut Graph, x: Node, d: i128) -> Result<(Node, Node), Full> {
     let product = graph.add(Op::Mul(kept, factor))?;
     let quotient = graph.add(Op::Shr(product, after))?;
     // The difference is short, so the low bits are enough.
-    let mask = graph.number((1i128 << bits((0, estimate.most))) - 1)?;
+    let mask = graph.number(ones(bits((0, estimate.most))))?;
     let multiple = graph.add(Op::Mul(quotient, divisor))?;
     let (low, low_multiple) = (graph.add(Op::And(x, mask))?, graph.add(Op::And(multiple, mask))?);
     let difference = graph.add(Op::Sub(low, low_multiple))?;
@@ -355,11 +371,15 @@ mod tests {
 
     #[test]
     fn signed_digits_are_the_number_and_have_no_neighbours() {
-        for number in (-4100..4100).chain([5039, 1_073_479_681, (1 << 60) - (1 << 18) + 1]) {
+        let long = [5039, 1_073_479_681, (1 << 60) - (1 << 18) + 1, i128::MAX, i128::MAX / 3, i128::MIN + 1];
+        for number in (-4100..4100).chain(long) {
             let digits = signed_digits(number);
-            let of =
-                |&(exponent, negative): &(u32, bool)| if negative { -(1i128 << exponent) } else { 1i128 << exponent };
-            assert_eq!(digits.iter().map(of).sum::<i128>(), number);
+            // A digit may be 2^127, so the sum wraps.
+            let of = |&(exponent, negative): &(u32, bool)| {
+                let power = 1i128.wrapping_shl(exponent);
+                if negative { power.wrapping_neg() } else { power }
+            };
+            assert_eq!(digits.iter().map(of).fold(0, i128::wrapping_add), number);
             assert!(digits.windows(2).all(|pair| pair[1].0 > pair[0].0 + 1), "{number}: {digits:?}");
         }
     }

@@ -101,7 +101,7 @@ impl<'u> Lowering<'u> {
                         (self.work(place)?.not(truth, place)?, Type::INT)
                     }
                     UnaryOp::Not => {
-                        let all = self.number(if promoted.signed { -1 } else { promoted.range().1 }, place)?;
+                        let all = self.number(promoted.all_ones(place)?, place)?;
                         (self.add(Op::Sub(all, node), place)?, promoted)
                     }
                 })
@@ -598,8 +598,7 @@ impl<'u> Lowering<'u> {
             };
             scope.insert(parameter.name.clone(), binding);
         }
-        let globals = self.scopes[0].clone();
-        let outer = std::mem::replace(&mut self.scopes, vec![globals, scope]);
+        let outer = std::mem::replace(&mut self.scopes, vec![scope]);
         self.calls.push(function);
         let result = self.tail(&function.body, function.result);
         self.calls.pop();

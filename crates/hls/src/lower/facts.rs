@@ -148,9 +148,9 @@ fn collect(graph: &Graph, condition: Node, holds: bool, facts: &mut Vec<Fact>, d
             // The number at an end of the range is excluded.
             if let Some(value) = graph.constant(b) {
                 if range(a).0 == value {
-                    facts.push(Fact::Range(a, (value + 1, most)));
+                    facts.push(Fact::Range(a, (value.saturating_add(1), most)));
                 } else if range(a).1 == value {
-                    facts.push(Fact::Range(a, (least, value - 1)));
+                    facts.push(Fact::Range(a, (least, value.saturating_sub(1))));
                 }
             }
         }

@@ -1,9 +1,12 @@
 //! Lowering of syntax to memories and kernels: functions are inlined, loops unrolled, and branches become selections.
 
 mod body;
+mod bounds;
 pub(crate) mod constants;
 mod expression;
 mod facts;
+mod names;
+mod passes;
 mod pragmas;
 
 use std::collections::HashMap;
@@ -11,10 +14,10 @@ use std::collections::HashMap;
 use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Type, Unit};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::interpret::{Argumented, Array, Interpreter};
-use crate::ir::{Kernel, Loop, Memory, Node, Program, Role};
+use crate::ir::{Kernel, Loop, Memory, Node, Program, Role, Room};
 use crate::pragma::{Ports, Pragma};
-use crate::{naming, streams, unwritten};
 use body::Body;
+pub(crate) use passes::lower;
 
 /// Iterations of all kernels together.
 const MAX_ITERATIONS: usize = 1 << 22;
@@ -22,8 +25,6 @@ const MAX_ITERATIONS: usize = 1 << 22;
 const MAX_STATEMENTS: usize = 1 << 18;
 /// Statements and expressions after unrolling and inlining.
 const MAX_STEPS: usize = 1 << 22;
-/// Passes with the ranges of the pass before.
-const MAX_RANGES: usize = 4;
 /// Nested calls.
 const MAX_CALLS: usize = 64;
 /// Nested loops.
@@ -34,61 +35,6 @@ const MAX_VISITS: usize = 1 << 23;
 const MAX_PAIRS: usize = 1 << 30;
 /// Elements of an array that a kernel declares.
 const MAX_TEMPORARIES: usize = 1 << 12;
-
-/// Lowers a function of a source.
-pub(crate) fn lower(unit: &Unit, name: &str) -> Result<Program> {
-    // Elements have the range of the written values. The first pass finds it from the ranges of types. A written value may
-    // come from another memory, whose range only the next pass knows.
-    let (mut program, mut ranges) = (Lowering::run(unit, name, &[])?, Vec::new());
-    for _ in 0..MAX_RANGES {
-        let found = written(&program);
-        if found == ranges {
-            break;
-        }
-        program = Lowering::run(unit, name, &found)?;
-        ranges = found;
-    }
-    let place = unit.functions.iter().find(|one| one.name == name).map_or(Place::BEGIN, |one| one.place);
-    naming::check(&program, place)?;
-    streams::check(&program)?;
-    unwritten::check(&program)?;
-    Ok(program)
-}
-
-/// The range of the elements of each memory: of the written values, and of the asserted values from outside.
-fn written(program: &Program) -> Vec<(i128, i128)> {
-    let mut ranges = Vec::new();
-    for (number, memory) in program.memories.iter().enumerate() {
-        let mut found: Option<(i128, i128)> = match &memory.role {
-            Role::Table(_) => Some(memory.range),
-            // The elements that no access writes keep their values. The assertions of reads are promises for all elements.
-            Role::Parameter if !program.is_read(number) && !program.is_written_whole(number) => Some(memory.range),
-            _ => None,
-        };
-        let mut join = |range: (i128, i128)| {
-            found = Some(found.map_or(range, |known| (known.0.min(range.0), known.1.max(range.1))));
-        };
-        for kernel in &program.kernels {
-            for (node, data) in kernel.graph.nodes() {
-                // A parameter has contents from outside. Its reads have their range.
-                if let crate::ir::Op::Read(access) = data.op
-                    && kernel.accesses[access].memory == number
-                    && memory.role == Role::Parameter
-                {
-                    join(kernel.graph.range(node));
-                }
-            }
-            for access in kernel.accesses.iter().filter(|access| access.memory == number) {
-                if let Some(value) = access.written {
-                    join(kernel.graph.range(value));
-                }
-            }
-        }
-        let (least, most) = found.unwrap_or(memory.range);
-        ranges.push((least.clamp(0, memory.range.1), most.clamp(0, memory.range.1)));
-    }
-    ranges
-}
 
 /// The meaning of a name.
 #[derive(Clone, Debug)]
@@ -116,7 +62,14 @@ struct Lowering<'u> {
     /// The ports that pragmas have chosen.
     ports: HashMap<usize, Ports>,
     kernels: Vec<Kernel>,
+    /// The room for the nodes of further kernels.
+    room: Room,
+    /// Names outside of functions.
+    globals: Scope,
+    /// Names of the present function, the innermost scope last.
     scopes: Vec<Scope>,
+    /// The number of memories of each name in the source.
+    copies: HashMap<String, usize>,
     /// The functions that are being lowered.
     calls: Vec<&'u Function>,
     statements: usize,
@@ -140,7 +93,10 @@ impl<'u> Lowering<'u> {
             fixed: HashMap::new(),
             ports: HashMap::new(),
             kernels: Vec::new(),
+            room: Room::default(),
+            globals: Scope::new(),
             scopes: Vec::new(),
+            copies: HashMap::new(),
             calls: vec![function],
             statements: 0,
             iterations: 0,
@@ -148,7 +104,6 @@ impl<'u> Lowering<'u> {
             steps: 0,
             body: None,
         };
-        let mut scope = Scope::new();
         for constant in &unit.constants {
             let binding = if let Some((value, of)) = this.interpreter.named(&constant.name) {
                 Binding::Constant(value, of)
@@ -158,9 +113,9 @@ impl<'u> Lowering<'u> {
                     table.ok_or_else(|| Problem::new(constant.place, "a constant without a value", "give it one"))?;
                 this.table(constant, table)
             };
-            scope.insert(constant.name.clone(), binding);
+            this.globals.insert(constant.name.clone(), binding);
         }
-        this.scopes = vec![scope, Scope::new()];
+        this.scopes = vec![Scope::new()];
         for parameter in &function.parameters {
             let lengths = this.lengths(parameter)?;
             let number = this.memory(parameter, lengths, Role::Parameter);
@@ -169,6 +124,7 @@ impl<'u> Lowering<'u> {
         if let Some(of) = function.result {
             let place = function.place;
             let name = "result".to_owned();
+            this.copies.entry(name.clone()).or_insert(1);
             this.memories.push(Memory {
                 name,
                 place,
@@ -188,68 +144,6 @@ impl<'u> Lowering<'u> {
             return Err(Problem::new(function.place, what, "write to an array, or return a value"));
         }
         Ok(Program { name: function.name.clone(), memories: this.memories, kernels: this.kernels })
-    }
-
-    fn declare(&mut self, name: &str, binding: Binding) {
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(name.to_owned(), binding);
-        }
-    }
-
-    fn find(&self, name: &str, place: Place) -> Result<&Binding> {
-        let found = self.scopes.iter().rev().find_map(|scope| scope.get(name));
-        found.ok_or_else(|| {
-            Problem::new(place, format!("`{name}` is not declared"), "declare it, or define it as a macro")
-        })
-    }
-
-    /// The constants in scope.
-    fn constants(&self) -> HashMap<String, (i128, Type)> {
-        let mut found = HashMap::new();
-        for (name, binding) in self.scopes.iter().flatten() {
-            match binding {
-                Binding::Constant(value, of) => drop(found.insert(name.clone(), (*value, *of))),
-                // Another variable with this name hides it.
-                _ => drop(found.remove(name)),
-            }
-        }
-        found
-    }
-
-    /// The value of an expression, if that is a constant.
-    fn constant(&mut self, expression: &Expr) -> Option<i128> {
-        let known = self.constants();
-        self.interpreter.constant(expression, &known).ok()
-    }
-
-    /// The value of an expression that must be a constant.
-    fn demanded(&mut self, expression: &Expr, what: impl Fn() -> String, way_out: &str) -> Result<i128> {
-        if self.varies(expression) {
-            return Err(Problem::new(expression.place, format!("{} is not a constant", what()), way_out));
-        }
-        let known = self.constants();
-        self.interpreter.constant(expression, &known)
-    }
-
-    /// Whether an expression contains a variable.
-    fn varies(&self, expression: &Expr) -> bool {
-        let named = |name: &str| {
-            let found = self.scopes.iter().rev().find_map(|scope| scope.get(name));
-            found.is_some_and(|binding| match binding {
-                Binding::Constant(..) => false,
-                Binding::Memory(number, _) => !matches!(self.memories[*number].role, Role::Table(_)),
-                Binding::Value(..) | Binding::Values(..) => true,
-            })
-        };
-        match &expression.kind {
-            ExprKind::Number(..) => false,
-            ExprKind::Name(name) => named(name),
-            ExprKind::Element(name, indices) => named(name) || indices.iter().any(|index| self.varies(index)),
-            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => self.varies(inner),
-            ExprKind::Binary(_, left, right) => self.varies(left) || self.varies(right),
-            ExprKind::Select(condition, yes, no) => [condition, yes, no].into_iter().any(|one| self.varies(one)),
-            ExprKind::Call(_, arguments) => arguments.iter().any(|argument| self.varies(argument)),
-        }
     }
 
     fn lengths(&mut self, declaration: &Declaration) -> Result<Vec<usize>> {
@@ -277,13 +171,7 @@ impl<'u> Lowering<'u> {
 
     fn memory(&mut self, declaration: &Declaration, lengths: Vec<usize>, role: Role) -> usize {
         let number = self.memories.len();
-        let same = |name: &str| self.memories.iter().any(|memory| memory.name == name);
-        let mut name = declaration.name.clone();
-        let mut copy = 1;
-        while same(&name) {
-            copy += 1;
-            name = format!("{}_{copy}", declaration.name);
-        }
+        let name = self.unused(&declaration.name);
         self.memories.push(Memory {
             name,
             place: declaration.place,
@@ -356,7 +244,7 @@ impl<'u> Lowering<'u> {
     /// Begins a kernel that runs once, unless one is under construction.
     fn straight(&mut self, place: Place) -> Result<()> {
         if self.body.is_none() {
-            self.body = Some(Body::new(place, Vec::new())?);
+            self.body = Some(Body::new(place, Vec::new(), self.room)?);
         }
         Ok(())
     }
@@ -388,6 +276,7 @@ impl<'u> Lowering<'u> {
             return Err(Problem::new(body.place, what, "unroll less, or use fewer iterations"));
         }
         let name = name.map_or_else(|| format!("code_{}", self.kernels.len()), str::to_owned);
+        self.room = self.room.without(&body.graph);
         self.kernels.push(Kernel {
             name,
             place: body.place,
@@ -401,10 +290,10 @@ impl<'u> Lowering<'u> {
     }
 
     fn declaration_outside(&mut self, declaration: &'u Declaration, after: &'u [Stmt]) -> Result<()> {
-        let known = self.constants();
         if !declaration.lengths.is_empty() {
             let binding = match &declaration.initial {
                 Some(_) if declaration.constant => {
+                    let known = self.known_in_declaration(declaration);
                     let table = self.interpreter.initial(declaration, &known)?;
                     self.table(declaration, table)
                 }
@@ -506,8 +395,7 @@ impl<'u> Lowering<'u> {
             };
             scope.insert(parameter.name.clone(), binding);
         }
-        let globals = self.scopes[0].clone();
-        let outer = std::mem::replace(&mut self.scopes, vec![globals, scope]);
+        let outer = std::mem::replace(&mut self.scopes, vec![scope]);
         self.calls.push(function);
         self.function_level(&function.body, true)?;
         self.end_straight()?;
@@ -773,7 +661,7 @@ impl<'u> Lowering<'u> {
         if iterations == Some(0) {
             return Ok(());
         }
-        self.body = Some(Body::new(place, loops.iter().map(|(one, _)| one.clone()).collect())?);
+        self.body = Some(Body::new(place, loops.iter().map(|(one, _)| one.clone()).collect(), self.room)?);
         self.scopes.push(Scope::new());
         for (level, (_, one)) in loops.iter().enumerate() {
             let node = self.work(place)?.variable(level);

@@ -1,6 +1,6 @@
 //! Pragmas of arrays and of the function, outside of loops.
 
-use super::{Binding, Lowering};
+use super::{Binding, Lowering, bounds};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::ir::Role;
 use crate::pragma::{Division, Mode, Ports, Pragma};
@@ -40,8 +40,11 @@ impl Lowering<'_> {
             let what = format!("dimension {dimension} of `{}`, which has {}", memory.name, memory.lengths.len());
             return Err(Problem::new(place, what, "name an existing dimension"));
         }
-        for (at, given) in memory.divisions.iter_mut().enumerate() {
+        for (at, (given, length)) in memory.divisions.iter_mut().zip(&memory.lengths).enumerate() {
             let is_meant = dimension == 0 || at + 1 == dimension;
+            if is_meant {
+                bounds::fits(division, *length, &memory.name, place)?;
+            }
             if is_meant && given.replace(division).is_some_and(|earlier| earlier != division) {
                 let what = format!("a second, different partition of dimension {} of `{}`", at + 1, memory.name);
                 return Err(Problem::new(place, what, "use one of them"));

@@ -274,6 +274,48 @@ pub(super) const BANKS: &[Case] = &[
         "f.c:7:22: interval 1 is not possible for `i`: the ports require at least 1, and the dependences at least 12, because this access of `a` depends on the one at f.c:7:5, 1 iteration before; ask for `II=12`, or use another order of iterations",
     ),
     (
+        "more banks than elements",
+        r"void f(uint8_t a[256], uint8_t b[2]) {
+#pragma HLS array_partition variable=a block factor=300
+  b[0] = a[1];
+}",
+        "f.c:5:1: factor=300 for a dimension of `a`, which has 256 elements; use 1 to 256",
+    ),
+    (
+        "more banks than elements of one of two dimensions",
+        r"void f(uint8_t a[8][4], uint8_t b[2]) {
+#pragma HLS array_partition variable=a cyclic factor=8 dim=0
+  b[0] = a[1][1];
+}",
+        "f.c:5:1: factor=8 for a dimension of `a`, which has 4 elements; use 1 to 4",
+    ),
+    (
+        "too many banks of a dimension",
+        r"void f(uint8_t a[100000], uint8_t b[2]) {
+#pragma HLS array_partition variable=a complete
+  b[0] = a[1];
+}",
+        "f.c:4:16: `a` has 100000 banks in a dimension, at most 1024; use `block` or `cyclic` with a factor of 1 to 1024",
+    ),
+    (
+        "too many banks of all dimensions",
+        r"void f(uint8_t b[2]) {
+  uint8_t a[128][64];
+#pragma HLS array_partition variable=a complete dim=0
+  for (unsigned i = 0; i < 64; i++) a[1][i] = i;
+  b[0] = a[1][1];
+}",
+        "f.c:5:11: `a` has 8192 banks in all dimensions, at most 4096; use smaller factors, or partition fewer dimensions",
+    ),
+    (
+        "as many banks as possible",
+        r"void f(uint8_t a[1024], uint8_t b[2]) {
+#pragma HLS array_partition variable=a complete
+  b[0] = a[1];
+}",
+        "accepted",
+    ),
+    (
         "an interval that the busiest of many banks excludes",
         r"void f(uint8_t a[4][8], uint8_t b[8]) {
 #pragma HLS array_partition variable=a complete dim=1
@@ -380,6 +422,45 @@ void f(uint8_t a[8]) {
   a[0] = b;
 }",
         "f.c:5:8: a value that may be 255, beyond bool; use a wider type, a mask, or assert its range",
+    ),
+    (
+        "a complement of 128 bits",
+        r"void f(uint64_t a[4], uint64_t x) {
+  a[0] = (uint64_t)(~(unsigned __int128)x >> 64);
+}",
+        "f.c:5:21: `~` of 128 bits, but values have at most 127 bits; use `^` with the bits to invert, or `~` of a narrower type",
+    ),
+    (
+        "a constant complement of 128 bits",
+        r"static const uint64_t n = (uint64_t)(~(unsigned __int128)1 >> 64);
+void f(uint64_t a[4]) {
+  a[0] = n;
+}",
+        "f.c:4:38: `~` of 128 bits, but values have at most 127 bits; use `^` with the bits to invert, or `~` of a narrower type",
+    ),
+    (
+        "elements of 128 bits",
+        r"void f(unsigned __int128 a[4], uint64_t b[4]) {
+  b[0] = (uint64_t)(a[1] >> 64);
+}",
+        "f.c:4:26: `a` may have values of more than 127 bits; assert the range of its values, or use two values of 64 bits",
+    ),
+    (
+        "a value of 128 bits",
+        r"void f(uint64_t a[4], unsigned __int128 x) {
+  a[0] = (uint64_t)(x >> 64);
+}",
+        "f.c:4:41: `x` may have values of more than 127 bits; assert the range of its values, or use two values of 64 bits",
+    ),
+    (
+        "elements of 128 bits with a range",
+        r"unsigned __int128 f(unsigned __int128 a[4], unsigned __int128 b[1], unsigned __int128 x) {
+  assert(a[1] < ((unsigned __int128)1 << 126));
+  assert(x <= ((unsigned __int128)1 << 126));
+  b[0] = a[1] + 1;
+  return a[1] | x;
+}",
+        "accepted",
     ),
     (
         "a shift by too much",

@@ -393,10 +393,13 @@ impl Generator {
         let (name, lengths) = (self.arrays[array].name.clone(), self.arrays[array].lengths.clone());
         if self.random.chance(65) {
             let dimension = self.random.between(0, lengths.len());
+            // A factor is at most the length of each dimension that it divides.
+            let divided = if dimension == 0 { &lengths[..] } else { &lengths[dimension - 1..dimension] };
+            let most = divided.iter().copied().min().map_or(4, |shortest| shortest.min(4));
             let kind = match self.random.below(3) {
                 0 => "complete".to_owned(),
-                1 => format!("block factor={}", self.random.between(1, 4)),
-                _ => format!("cyclic factor={}", self.random.between(1, 4)),
+                1 => format!("block factor={}", self.random.between(1, most)),
+                _ => format!("cyclic factor={}", self.random.between(1, most)),
             };
             let kind = if self.random.chance(30) { format!("type={kind}") } else { kind };
             self.line(&format!("#pragma HLS array_partition variable={name} {kind} dim={dimension}"));
