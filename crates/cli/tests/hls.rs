@@ -19,7 +19,7 @@ fn bench() -> Bench {
 }
 
 /// A small source of one kernel.
-const SMALL: &str = "void small(unsigned char a[8]) {\n  for (unsigned i = 0; i < 8; i++) a[i] = a[i] & 15;\n}\n";
+const SMALL: &str = "void tiny(unsigned char a[8]) {\n  for (unsigned i = 0; i < 8; i++) a[i] = a[i] & 15;\n}\n";
 
 #[test]
 fn every_example_of_the_help_runs() {
@@ -86,7 +86,7 @@ fn the_function_is_the_first_one_or_the_named_one() {
     assert!(bench.path("o/intt_gs.sv").exists() && !bench.path("o/ntt_gs.sv").exists());
     bench.write("static.c", SMALL.replace("void", "static void"));
     bench.run(["hls", "check", "static.c"]).usage(&["static.c has no function that is not `static`", "--function"]);
-    bench.run(["hls", "check", "static.c", "--function", "small"]).done();
+    bench.run(["hls", "check", "static.c", "--function", "tiny"]).done();
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_check_prints_intervals_cycles_and_banks() {
     };
     assert_eq!(row("GS_BUTTERFLIES")[1..5], ["512", "1", "1", "1"]);
     assert_eq!(row("a")[..], ["a", "parameter", "256", "12", "4", "64", "read and write"]);
-    assert!(text.contains("cycles from start to done, analytic; estimate: "), "{text}");
+    assert!(text.contains("cycles from start to done, analytic; estimate for UltraScale+: "), "{text}");
     assert_eq!(fs::read_dir(bench.path(".")).expect("the directory").count(), 1, "nothing is written");
 }
 

@@ -74,6 +74,7 @@ fn commands_of_the_readme_run() {
     let bench = Bench::new();
     fs::create_dir_all(bench.path("target/release")).expect("room");
     symlink(env!("CARGO_BIN_EXE_ciphermill"), bench.path("target/release/ciphermill")).expect("a link");
+    symlink(root().join("hw"), bench.path("hw")).expect("a link");
     let steps = scripts("README.md");
     let listed = |step: &Step| NOT_RUN.iter().any(|(start, _)| step.command.starts_with(start));
     for (start, reason) in NOT_RUN {

@@ -1,6 +1,7 @@
 //! High-level synthesis: a compiler of a C subset with pragmas to SystemVerilog.
 
 pub mod analysis;
+mod arithmetic;
 pub mod ast;
 pub mod banks;
 mod compile;

@@ -1,6 +1,6 @@
 //! Expressions and statements of a kernel.
 
-use super::{Binding, Lowering, MAX_STEPS, MAX_TEMPORARIES, Scope, assigns, only_unroll, parts};
+use super::{Binding, Lowering, MAX_STEPS, MAX_TEMPORARIES, Scope, only_unroll, parts};
 use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, Initial, Stmt, StmtKind, Type, UnaryOp};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::interpret::{MAX_NESTING, too_deep};
@@ -11,7 +11,7 @@ use crate::typing::{Names, type_of};
 use super::body::Body;
 
 /// A value and its type in C.
-type Typed = (Node, Type);
+pub(super) type Typed = (Node, Type);
 
 impl<'u> Lowering<'u> {
     /// The kernel under construction.
@@ -39,7 +39,7 @@ impl<'u> Lowering<'u> {
     }
 
     /// Refuses a value that may be beyond its type.
-    fn fitting(&mut self, node: Node, of: Type, place: Place) -> Result<()> {
+    pub(super) fn fitting(&mut self, node: Node, of: Type, place: Place) -> Result<()> {
         self.not_negative(node, place)?;
         let most = self.work(place)?.range(node).1;
         if most > of.range().1 {
@@ -344,7 +344,7 @@ impl<'u> Lowering<'u> {
 
     // Statements.
 
-    fn block(&mut self, statements: &'u [Stmt]) -> Result<()> {
+    pub(super) fn block(&mut self, statements: &'u [Stmt]) -> Result<()> {
         self.scopes.push(Scope::new());
         let done = statements.iter().try_for_each(|statement| self.statement(statement));
         self.scopes.pop();
@@ -573,107 +573,6 @@ impl<'u> Lowering<'u> {
             *slot = binding;
         }
     }
-
-    /// A call inside of a kernel: the function's statements with its parameters bound.
-    fn called(&mut self, name: &str, arguments: &[Expr], place: Place) -> Result<Option<Typed>> {
-        let function = self.callee(name, arguments.len(), place)?;
-        let depth = self.work(place)?.depth();
-        let mut scope = Scope::new();
-        for (parameter, argument) in function.parameters.iter().zip(arguments) {
-            let binding = if parameter.lengths.is_empty() {
-                let (node, _) = self.expression(argument)?;
-                self.fitting(node, parameter.of, argument.place)?;
-                match self.work(place)?.graph.constant(node) {
-                    Some(value) if !assigns(&function.body, &parameter.name) => Binding::Constant(value, parameter.of),
-                    _ => Binding::Value(parameter.of, Some(node), depth),
-                }
-            } else {
-                match self.array_argument(parameter, argument)? {
-                    Binding::Values(..) => {
-                        let what = format!("`{}` is an array inside of a loop", parameter.name);
-                        return Err(Problem::new(argument.place, what, "pass its elements as values"));
-                    }
-                    binding => binding,
-                }
-            };
-            scope.insert(parameter.name.clone(), binding);
-        }
-        let outer = std::mem::replace(&mut self.scopes, vec![scope]);
-        self.calls.push(function);
-        let result = self.tail(&function.body, function.result);
-        self.calls.pop();
-        self.scopes = outer;
-        match (function.result, result?) {
-            (Some(of), Some(node)) => Ok(Some((node, of))),
-            (Some(_), None) => {
-                Err(Problem::new(place, format!("`{name}` returns no value"), "return one on every way"))
-            }
-            (None, _) => Ok(None),
-        }
-    }
-
-    /// Lowers the statements of a function, and returns its result. Statements after a `return` are skipped.
-    fn tail(&mut self, statements: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
-        self.scopes.push(Scope::new());
-        let result = self.tail_in_scope(statements, of);
-        self.scopes.pop();
-        result
-    }
-
-    fn tail_in_scope(&mut self, statements: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
-        for (index, statement) in statements.iter().enumerate() {
-            let place = statement.place;
-            match &statement.kind {
-                StmtKind::Return(Some(value)) => {
-                    let Some(of) = of else {
-                        return Err(Problem::new(place, "a value that a `void` function returns", "return no value"));
-                    };
-                    let (node, _) = self.expression(value)?;
-                    self.fitting(node, of, value.place)?;
-                    return Ok(Some(node));
-                }
-                StmtKind::Return(None) => return Ok(None),
-                StmtKind::Block(inner) if returns(statement) => {
-                    if index + 1 < statements.len() {
-                        let after = statements[index + 1].place;
-                        return Err(Problem::new(after, "a statement after a `return`", "remove it"));
-                    }
-                    return self.tail(inner, of);
-                }
-                StmtKind::If(condition, yes, no) if returns(statement) => {
-                    let rest = &statements[index + 1..];
-                    let condition = self.expression(condition)?.0;
-                    let condition = self.work(place)?.truth(condition, place)?;
-                    let opposite = self.work(place)?.not(condition, place)?;
-                    self.work(place)?.enter(condition);
-                    let first = self.way(yes, rest, of);
-                    self.work(place)?.leave();
-                    self.work(place)?.enter(opposite);
-                    let second = match no {
-                        Some(no) => self.way(no, rest, of),
-                        None => self.tail(rest, of),
-                    };
-                    self.work(place)?.leave();
-                    return match (first?, second?) {
-                        (Some(a), Some(b)) => self.work(place)?.select(condition, a, b, place).map(Some),
-                        (None, None) => Ok(None),
-                        _ => Err(Problem::new(place, "a `return` on one of two ways", "return on both")),
-                    };
-                }
-                _ => self.statement(statement)?,
-            }
-        }
-        Ok(None)
-    }
-
-    /// One way of a branch, and the statements after the branch unless it returns.
-    fn way(&mut self, statement: &'u Stmt, rest: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
-        if returns(statement) {
-            return self.tail(std::slice::from_ref(statement), of);
-        }
-        self.block(std::slice::from_ref(statement))?;
-        self.tail(rest, of)
-    }
 }
 
 /// The element of a table in each iteration, if its indices depend on loop variables alone. In iterations without
@@ -699,16 +598,5 @@ impl Names for Lowering<'_> {
 
     fn result(&mut self, function: &str, place: Place) -> Result<Type> {
         self.interpreter.result(function, place)
-    }
-}
-
-/// Whether a statement has a `return` inside.
-fn returns(statement: &Stmt) -> bool {
-    match &statement.kind {
-        StmtKind::Return(_) => true,
-        StmtKind::Block(inner) => inner.iter().any(returns),
-        StmtKind::If(_, yes, no) => returns(yes) || no.as_ref().is_some_and(|no| returns(no)),
-        StmtKind::For(one) => returns(&one.body),
-        _ => false,
     }
 }

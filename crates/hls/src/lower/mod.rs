@@ -2,18 +2,20 @@
 
 mod body;
 mod bounds;
+mod calls;
 pub(crate) mod constants;
 mod expression;
 mod facts;
 mod names;
 mod passes;
 mod pragmas;
+mod tables;
 
 use std::collections::HashMap;
 
 use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Type, Unit};
 use crate::diagnostic::{Place, Problem, Result};
-use crate::interpret::{Argumented, Array, Interpreter};
+use crate::interpret::{Array, Interpreter};
 use crate::ir::{Kernel, Loop, Memory, Node, Program, Role, Room};
 use crate::pragma::{Ports, Pragma};
 use body::Body;
@@ -364,161 +366,6 @@ impl<'u> Lowering<'u> {
         self.straight(place)?;
         let given = self.expression(value)?;
         self.assign_variable(number, of, given, place)
-    }
-
-    /// A call outside of loops whose result is not used.
-    fn call_outside(&mut self, name: &str, arguments: &'u [Expr], place: Place) -> Result<()> {
-        let function = self.callee(name, arguments.len(), place)?;
-        if self.fills(function, arguments) {
-            return self.fill(function, arguments, place);
-        }
-        self.end_straight()?;
-        let mut scope = Scope::new();
-        for (parameter, argument) in function.parameters.iter().zip(arguments) {
-            let binding = if parameter.lengths.is_empty() {
-                match self.constant(argument).filter(|_| !assigns(&function.body, &parameter.name)) {
-                    Some(value) => {
-                        crate::interpret::fitting(value, parameter.of, argument.place)?;
-                        Binding::Constant(value, parameter.of)
-                    }
-                    None => {
-                        let number = self.memory(parameter, Vec::new(), Role::Local);
-                        self.straight(argument.place)?;
-                        let given = self.expression(argument)?;
-                        self.assign_variable(number, parameter.of, given, argument.place)?;
-                        self.end_straight()?;
-                        Binding::Memory(number, parameter.of)
-                    }
-                }
-            } else {
-                self.array_argument(parameter, argument)?
-            };
-            scope.insert(parameter.name.clone(), binding);
-        }
-        let outer = std::mem::replace(&mut self.scopes, vec![scope]);
-        self.calls.push(function);
-        self.function_level(&function.body, true)?;
-        self.end_straight()?;
-        self.calls.pop();
-        self.scopes = outer;
-        Ok(())
-    }
-
-    /// The function of a call.
-    fn callee(&self, name: &str, arguments: usize, place: Place) -> Result<&'u Function> {
-        let function = self.interpreter.function(name, place)?;
-        if function.parameters.len() != arguments {
-            let what = format!("{arguments} arguments of `{name}`, which has {} parameters", function.parameters.len());
-            return Err(Problem::new(place, what, "give one argument for each parameter"));
-        }
-        if self.calls.iter().any(|caller| std::ptr::eq(*caller, function)) {
-            return Err(Problem::new(place, format!("`{name}` calls itself"), "use a loop"));
-        }
-        if self.calls.len() >= MAX_CALLS {
-            return Err(Problem::new(
-                place,
-                format!("more than {MAX_CALLS} calls inside of one another"),
-                "use fewer nested calls",
-            ));
-        }
-        Ok(function)
-    }
-
-    fn array_argument(&mut self, parameter: &'u Declaration, argument: &Expr) -> Result<Binding> {
-        let refused =
-            |what: String| Problem::new(argument.place, what, format!("give an array for `{}`", parameter.name));
-        let ExprKind::Name(name) = &argument.kind else {
-            return Err(refused("an argument that is not an array".to_owned()));
-        };
-        let wanted = self.lengths(parameter)?;
-        let binding = self.find(name, argument.place)?.clone();
-        let lengths = match &binding {
-            Binding::Memory(number, _) => &self.memories[*number].lengths,
-            Binding::Values(_, lengths, ..) => lengths,
-            _ => return Err(refused(format!("`{name}` is not an array"))),
-        };
-        if *lengths != wanted {
-            return Err(refused(format!("`{name}` has the lengths {lengths:?}, not {wanted:?}")));
-        }
-        Ok(binding)
-    }
-
-    /// Whether a call fills `static` arrays with constants.
-    fn fills(&mut self, function: &Function, arguments: &[Expr]) -> bool {
-        let mut arrays = 0;
-        for (parameter, argument) in function.parameters.iter().zip(arguments) {
-            if parameter.lengths.is_empty() {
-                if self.constant(argument).is_none() {
-                    return false;
-                }
-                continue;
-            }
-            let ExprKind::Name(name) = &argument.kind else { return false };
-            match self.find(name, argument.place) {
-                Ok(Binding::Memory(number, _)) if self.is_fixed(*number) => arrays += 1,
-                _ => return false,
-            }
-        }
-        arrays > 0
-    }
-
-    fn is_fixed(&self, number: usize) -> bool {
-        self.fixed.contains_key(&number) || matches!(self.memories[number].role, Role::Table(_))
-    }
-
-    fn fill(&mut self, function: &'u Function, arguments: &[Expr], place: Place) -> Result<()> {
-        let mut given = Vec::new();
-        let mut numbers = Vec::new();
-        for (parameter, argument) in function.parameters.iter().zip(arguments) {
-            if parameter.lengths.is_empty() {
-                let value = self.constant(argument).unwrap_or_default();
-                given.push(Argumented::Value(value, parameter.of));
-                continue;
-            }
-            let Binding::Memory(number, of) = self.array_argument(parameter, argument)? else { continue };
-            let array = match &self.memories[number].role {
-                Role::Table(elements) => Array {
-                    of,
-                    lengths: self.memories[number].lengths.clone(),
-                    elements: elements.iter().copied().map(Some).collect(),
-                },
-                _ => self.fixed[&number].clone(),
-            };
-            given.push(Argumented::Array(array));
-            numbers.push(number);
-        }
-        self.check_unread(&numbers, place)?;
-        for (number, array) in numbers.into_iter().zip(self.interpreter.fill(function, given, place)?) {
-            // Elements without a value are 0, as in any `static` array.
-            let elements: Vec<i128> = array.elements.iter().map(|element| element.unwrap_or(0)).collect();
-            let memory = &mut self.memories[number];
-            memory.range = elements.iter().fold((i128::MAX, 0), |(a, b), &v| (a.min(v), b.max(v)));
-            memory.role = Role::Table(elements);
-            self.fixed.remove(&number);
-        }
-        Ok(())
-    }
-
-    /// Refuses to fill a table again after a kernel that reads it: the hardware has one table.
-    fn check_unread(&self, numbers: &[usize], place: Place) -> Result<()> {
-        let kernels = self.kernels.iter().map(|kernel| &kernel.accesses);
-        let accesses = kernels.chain(self.body.iter().map(|body| &body.accesses)).flatten();
-        match accesses.into_iter().find(|access| numbers.contains(&access.memory)) {
-            None => Ok(()),
-            Some(read) => {
-                let what =
-                    format!("the table `{}` is filled after its read at {{also}}", self.memories[read.memory].name);
-                Err(Problem::new(place, what, "fill it before, or use another table").and(read.place))
-            }
-        }
-    }
-
-    /// `static` arrays that no function fills have zeros.
-    fn fill_with_zeros(&mut self) {
-        for (number, _) in std::mem::take(&mut self.fixed) {
-            let memory = &mut self.memories[number];
-            (memory.range, memory.role) = ((0, 0), Role::Table(vec![0; memory.len()]));
-        }
     }
 
     // Loops.

@@ -1,0 +1,198 @@
+//! Calls: functions become part of their callers.
+
+use super::expression::Typed;
+use super::{Binding, Lowering, MAX_CALLS, Scope, assigns};
+use crate::ast::{Declaration, Expr, ExprKind, Function, Stmt, StmtKind, Type};
+use crate::diagnostic::{Place, Problem, Result};
+use crate::ir::{Node, Role};
+
+impl<'u> Lowering<'u> {
+    /// A call outside of loops whose result is not used.
+    pub(super) fn call_outside(&mut self, name: &str, arguments: &'u [Expr], place: Place) -> Result<()> {
+        let function = self.callee(name, arguments.len(), place)?;
+        if self.fills(function, arguments) {
+            return self.fill(function, arguments, place);
+        }
+        self.end_straight()?;
+        let mut scope = Scope::new();
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            let binding = if parameter.lengths.is_empty() {
+                match self.constant(argument).filter(|_| !assigns(&function.body, &parameter.name)) {
+                    Some(value) => {
+                        crate::interpret::fitting(value, parameter.of, argument.place)?;
+                        Binding::Constant(value, parameter.of)
+                    }
+                    None => {
+                        let number = self.memory(parameter, Vec::new(), Role::Local);
+                        self.straight(argument.place)?;
+                        let given = self.expression(argument)?;
+                        self.assign_variable(number, parameter.of, given, argument.place)?;
+                        self.end_straight()?;
+                        Binding::Memory(number, parameter.of)
+                    }
+                }
+            } else {
+                self.array_argument(parameter, argument)?
+            };
+            scope.insert(parameter.name.clone(), binding);
+        }
+        let outer = std::mem::replace(&mut self.scopes, vec![scope]);
+        self.calls.push(function);
+        self.function_level(&function.body, true)?;
+        self.end_straight()?;
+        self.calls.pop();
+        self.scopes = outer;
+        Ok(())
+    }
+
+    /// The function of a call.
+    pub(super) fn callee(&self, name: &str, arguments: usize, place: Place) -> Result<&'u Function> {
+        let function = self.interpreter.function(name, place)?;
+        if function.parameters.len() != arguments {
+            let what = format!("{arguments} arguments of `{name}`, which has {} parameters", function.parameters.len());
+            return Err(Problem::new(place, what, "give one argument for each parameter"));
+        }
+        if self.calls.iter().any(|caller| std::ptr::eq(*caller, function)) {
+            return Err(Problem::new(place, format!("`{name}` calls itself"), "use a loop"));
+        }
+        if self.calls.len() >= MAX_CALLS {
+            return Err(Problem::new(
+                place,
+                format!("more than {MAX_CALLS} calls inside of one another"),
+                "use fewer nested calls",
+            ));
+        }
+        Ok(function)
+    }
+
+    pub(super) fn array_argument(&mut self, parameter: &'u Declaration, argument: &Expr) -> Result<Binding> {
+        let refused =
+            |what: String| Problem::new(argument.place, what, format!("give an array for `{}`", parameter.name));
+        let ExprKind::Name(name) = &argument.kind else {
+            return Err(refused("an argument that is not an array".to_owned()));
+        };
+        let wanted = self.lengths(parameter)?;
+        let binding = self.find(name, argument.place)?.clone();
+        let lengths = match &binding {
+            Binding::Memory(number, _) => &self.memories[*number].lengths,
+            Binding::Values(_, lengths, ..) => lengths,
+            _ => return Err(refused(format!("`{name}` is not an array"))),
+        };
+        if *lengths != wanted {
+            return Err(refused(format!("`{name}` has the lengths {lengths:?}, not {wanted:?}")));
+        }
+        Ok(binding)
+    }
+
+    /// A call inside of a kernel: the function's statements with its parameters bound.
+    pub(super) fn called(&mut self, name: &str, arguments: &[Expr], place: Place) -> Result<Option<Typed>> {
+        let function = self.callee(name, arguments.len(), place)?;
+        let depth = self.work(place)?.depth();
+        let mut scope = Scope::new();
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            let binding = if parameter.lengths.is_empty() {
+                let (node, _) = self.expression(argument)?;
+                self.fitting(node, parameter.of, argument.place)?;
+                match self.work(place)?.graph.constant(node) {
+                    Some(value) if !assigns(&function.body, &parameter.name) => Binding::Constant(value, parameter.of),
+                    _ => Binding::Value(parameter.of, Some(node), depth),
+                }
+            } else {
+                match self.array_argument(parameter, argument)? {
+                    Binding::Values(..) => {
+                        let what = format!("`{}` is an array inside of a loop", parameter.name);
+                        return Err(Problem::new(argument.place, what, "pass its elements as values"));
+                    }
+                    binding => binding,
+                }
+            };
+            scope.insert(parameter.name.clone(), binding);
+        }
+        let outer = std::mem::replace(&mut self.scopes, vec![scope]);
+        self.calls.push(function);
+        let result = self.tail(&function.body, function.result);
+        self.calls.pop();
+        self.scopes = outer;
+        match (function.result, result?) {
+            (Some(of), Some(node)) => Ok(Some((node, of))),
+            (Some(_), None) => {
+                Err(Problem::new(place, format!("`{name}` returns no value"), "return one on every way"))
+            }
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// Lowers the statements of a function, and returns its result. Statements after a `return` are skipped.
+    fn tail(&mut self, statements: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
+        self.scopes.push(Scope::new());
+        let result = self.tail_in_scope(statements, of);
+        self.scopes.pop();
+        result
+    }
+
+    fn tail_in_scope(&mut self, statements: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
+        for (index, statement) in statements.iter().enumerate() {
+            let place = statement.place;
+            match &statement.kind {
+                StmtKind::Return(Some(value)) => {
+                    let Some(of) = of else {
+                        return Err(Problem::new(place, "a value that a `void` function returns", "return no value"));
+                    };
+                    let (node, _) = self.expression(value)?;
+                    self.fitting(node, of, value.place)?;
+                    return Ok(Some(node));
+                }
+                StmtKind::Return(None) => return Ok(None),
+                StmtKind::Block(inner) if returns(statement) => {
+                    if index + 1 < statements.len() {
+                        let after = statements[index + 1].place;
+                        return Err(Problem::new(after, "a statement after a `return`", "remove it"));
+                    }
+                    return self.tail(inner, of);
+                }
+                StmtKind::If(condition, yes, no) if returns(statement) => {
+                    let rest = &statements[index + 1..];
+                    let condition = self.expression(condition)?.0;
+                    let condition = self.work(place)?.truth(condition, place)?;
+                    let opposite = self.work(place)?.not(condition, place)?;
+                    self.work(place)?.enter(condition);
+                    let first = self.way(yes, rest, of);
+                    self.work(place)?.leave();
+                    self.work(place)?.enter(opposite);
+                    let second = match no {
+                        Some(no) => self.way(no, rest, of),
+                        None => self.tail(rest, of),
+                    };
+                    self.work(place)?.leave();
+                    return match (first?, second?) {
+                        (Some(a), Some(b)) => self.work(place)?.select(condition, a, b, place).map(Some),
+                        (None, None) => Ok(None),
+                        _ => Err(Problem::new(place, "a `return` on one of two ways", "return on both")),
+                    };
+                }
+                _ => self.statement(statement)?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// One way of a branch, and the statements after the branch unless it returns.
+    fn way(&mut self, statement: &'u Stmt, rest: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
+        if returns(statement) {
+            return self.tail(std::slice::from_ref(statement), of);
+        }
+        self.block(std::slice::from_ref(statement))?;
+        self.tail(rest, of)
+    }
+}
+
+/// Whether a statement has a `return` inside.
+fn returns(statement: &Stmt) -> bool {
+    match &statement.kind {
+        StmtKind::Return(_) => true,
+        StmtKind::Block(inner) => inner.iter().any(returns),
+        StmtKind::If(_, yes, no) => returns(yes) || no.as_ref().is_some_and(|no| returns(no)),
+        StmtKind::For(one) => returns(&one.body),
+        _ => false,
+    }
+}

@@ -1,0 +1,87 @@
+//! Tables: `static` arrays that functions of constants fill.
+
+use super::{Binding, Lowering};
+use crate::ast::{Expr, ExprKind, Function};
+use crate::diagnostic::{Place, Problem, Result};
+use crate::interpret::{Argumented, Array};
+use crate::ir::Role;
+
+impl<'u> Lowering<'u> {
+    /// Whether a call fills `static` arrays with constants.
+    pub(super) fn fills(&mut self, function: &Function, arguments: &[Expr]) -> bool {
+        let mut arrays = 0;
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            if parameter.lengths.is_empty() {
+                if self.constant(argument).is_none() {
+                    return false;
+                }
+                continue;
+            }
+            let ExprKind::Name(name) = &argument.kind else { return false };
+            match self.find(name, argument.place) {
+                Ok(Binding::Memory(number, _)) if self.is_fixed(*number) => arrays += 1,
+                _ => return false,
+            }
+        }
+        arrays > 0
+    }
+
+    pub(super) fn is_fixed(&self, number: usize) -> bool {
+        self.fixed.contains_key(&number) || matches!(self.memories[number].role, Role::Table(_))
+    }
+
+    pub(super) fn fill(&mut self, function: &'u Function, arguments: &[Expr], place: Place) -> Result<()> {
+        let mut given = Vec::new();
+        let mut numbers = Vec::new();
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            if parameter.lengths.is_empty() {
+                let value = self.constant(argument).unwrap_or_default();
+                given.push(Argumented::Value(value, parameter.of));
+                continue;
+            }
+            let Binding::Memory(number, of) = self.array_argument(parameter, argument)? else { continue };
+            let array = match &self.memories[number].role {
+                Role::Table(elements) => Array {
+                    of,
+                    lengths: self.memories[number].lengths.clone(),
+                    elements: elements.iter().copied().map(Some).collect(),
+                },
+                _ => self.fixed[&number].clone(),
+            };
+            given.push(Argumented::Array(array));
+            numbers.push(number);
+        }
+        self.check_unread(&numbers, place)?;
+        for (number, array) in numbers.into_iter().zip(self.interpreter.fill(function, given, place)?) {
+            // Elements without a value are 0, as in any `static` array.
+            let elements: Vec<i128> = array.elements.iter().map(|element| element.unwrap_or(0)).collect();
+            let memory = &mut self.memories[number];
+            memory.range = elements.iter().fold((i128::MAX, 0), |(a, b), &v| (a.min(v), b.max(v)));
+            memory.role = Role::Table(elements);
+            self.fixed.remove(&number);
+        }
+        Ok(())
+    }
+
+    /// Refuses to fill a table again after a kernel that reads it: the hardware has one table.
+    fn check_unread(&self, numbers: &[usize], place: Place) -> Result<()> {
+        let kernels = self.kernels.iter().map(|kernel| &kernel.accesses);
+        let accesses = kernels.chain(self.body.iter().map(|body| &body.accesses)).flatten();
+        match accesses.into_iter().find(|access| numbers.contains(&access.memory)) {
+            None => Ok(()),
+            Some(read) => {
+                let what =
+                    format!("the table `{}` is filled after its read at {{also}}", self.memories[read.memory].name);
+                Err(Problem::new(place, what, "fill it before, or use another table").and(read.place))
+            }
+        }
+    }
+
+    /// `static` arrays that no function fills have zeros.
+    pub(super) fn fill_with_zeros(&mut self) {
+        for (number, _) in std::mem::take(&mut self.fixed) {
+            let memory = &mut self.memories[number];
+            (memory.range, memory.role) = ((0, 0), Role::Table(vec![0; memory.len()]));
+        }
+    }
+}
