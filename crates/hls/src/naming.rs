@@ -3,8 +3,10 @@
 //! A function is the name of a module, and a memory is the first part of the names of its ports and signals. Names of the module
 //! itself and keywords would make a text that no tool reads.
 
+use std::collections::HashMap;
+
 use crate::diagnostic::{Place, Problem, Result};
-use crate::ir::{Memory, Program};
+use crate::ir::Program;
 
 /// Keywords of SystemVerilog (IEEE 1800-2017, annex B) that may be names in C.
 const KEYWORDS: &str = include_str!("keywords.txt");
@@ -25,12 +27,11 @@ pub(crate) fn check(program: &Program, place: Place) -> Result<()> {
         let what = format!("the function `{name}` would be a module, and `{name}` is a keyword of SystemVerilog");
         return Err(Problem::new(place, what, "rename it"));
     }
-    program.memories.iter().enumerate().try_for_each(|(number, memory)| {
-        let others = program.memories.iter().enumerate().filter(|(other, _)| *other != number);
-        match taken(&memory.name).or_else(|| others.map(|(_, one)| one).find_map(|one| shared(memory, one))) {
-            Some(why) => Err(Problem::new(memory.place, format!("`{}` {why}", memory.name), "rename it")),
-            None => Ok(()),
-        }
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    program.memories.iter().for_each(|memory| *names.entry(&memory.name).or_default() += 1);
+    program.memories.iter().try_for_each(|memory| match taken(&memory.name).or_else(|| shared(&memory.name, &names)) {
+        Some(why) => Err(Problem::new(memory.place, format!("`{}` {why}", memory.name), "rename it")),
+        None => Ok(()),
     })
 }
 
@@ -46,14 +47,17 @@ fn taken(name: &str) -> Option<String> {
     (first == "gen" || is_kernel).then(|| format!("begins with `{first}`, as the module's own signals do"))
 }
 
-/// The reason for which a memory cannot have its name next to another memory.
-fn shared(memory: &Memory, other: &Memory) -> Option<String> {
-    if memory.name == other.name {
+/// The reason for which a memory cannot have its name next to others. `names` are all names, each with its number of memories.
+fn shared(name: &str, names: &HashMap<&str, usize>) -> Option<String> {
+    if names[name] > 1 {
         return Some("is the name of the returned value".to_owned());
     }
-    let rest = memory.name.strip_prefix(&other.name)?.strip_prefix('_')?;
-    let is_part = PARTS.contains(&rest.split('_').next()?);
-    is_part.then(|| format!("is a name of the ports of `{}`", other.name))
+    // One name is the beginning of another one up to an underscore.
+    let mut parts = name.match_indices('_').map(|(at, _)| (&name[..at], &name[at + 1..]));
+    let is_port = |(other, rest): &(&str, &str)| {
+        names.contains_key(other) && rest.split('_').next().is_some_and(|first| PARTS.contains(&first))
+    };
+    parts.find(is_port).map(|(other, _)| format!("is a name of the ports of `{other}`"))
 }
 
 #[cfg(test)]

@@ -28,30 +28,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// The accesses of a memory, each with its kernel and its number.
-    fn accesses_of(&self, memory: usize) -> impl Iterator<Item = (&Kernel, usize)> {
-        let of = move |kernel: &&Kernel, access: &usize| kernel.accesses[*access].memory == memory;
-        self.kernels.iter().flat_map(move |kernel| {
-            (0..kernel.accesses.len()).filter(move |access| of(&kernel, access)).map(move |access| (kernel, access))
-        })
-    }
-
     /// Whether a kernel reads a memory.
     pub(crate) fn is_read(&self, memory: usize) -> bool {
-        self.accesses_of(memory).any(|(kernel, access)| kernel.accesses[access].written.is_none())
-    }
-
-    /// Whether each run writes all elements of a memory, whatever the data.
-    pub(crate) fn is_written_whole(&self, memory: usize) -> bool {
-        let mut written = vec![false; self.memories[memory].len()];
-        for (kernel, access) in self.accesses_of(memory) {
-            for iteration in 0..kernel.iterations() {
-                if let Some(element) = kernel.certain_write(&self.memories[memory], access, iteration) {
-                    written[element] = true;
-                }
-            }
-        }
-        written.into_iter().all(|is_written| is_written)
+        let mut accesses = self.kernels.iter().flat_map(|kernel| &kernel.accesses);
+        accesses.any(|access| access.memory == memory && access.written.is_none())
     }
 }
 
@@ -210,13 +190,5 @@ impl Kernel {
     pub(crate) fn is_certain(&self, access: usize, iteration: usize) -> bool {
         let condition = self.accesses[access].condition;
         condition.is_none_or(|one| self.graph.value_in(one, iteration).is_some_and(|value| value != 0))
-    }
-
-    /// The element that an access writes in an iteration, whatever the data.
-    fn certain_write(&self, memory: &Memory, access: usize, iteration: usize) -> Option<usize> {
-        let one = &self.accesses[access];
-        let index = |&index: &Node| Some(self.graph.value_in(index, iteration)? as i64);
-        let indices: Option<Vec<i64>> = one.indices.iter().map(index).collect();
-        (one.written.is_some() && self.is_certain(access, iteration)).then(|| Some(memory.element(indices?)))?
     }
 }

@@ -1,9 +1,10 @@
 //! Passes of lowering, each with the ranges of memories that the pass before found.
 
 use super::{Lowering, bounds};
+use crate::analysis::Visits;
 use crate::ast::Unit;
 use crate::diagnostic::{Place, Result};
-use crate::ir::{Kernel, Memory, Op, Program, Role};
+use crate::ir::{Access, Kernel, Memory, Op, Program, Role};
 use crate::{naming, streams, unwritten};
 
 /// Passes with the ranges of the pass before.
@@ -44,7 +45,7 @@ fn written(program: &Program) -> Vec<Range> {
     let contents = |(number, memory): (usize, &Memory)| match memory.role {
         Role::Table(_) => Some(memory.range),
         // The elements that no access writes keep their values. The assertions of reads are promises for all elements.
-        Role::Parameter if !program.is_read(number) && !program.is_written_whole(number) => Some(memory.range),
+        Role::Parameter if !program.is_read(number) && !is_written_whole(program, number) => Some(memory.range),
         _ => None,
     };
     let mut found: Vec<Option<Range>> = program.memories.iter().enumerate().map(contents).collect();
@@ -59,6 +60,23 @@ fn written(program: &Program) -> Vec<Range> {
         (least.clamp(0, memory.range.1), most.clamp(0, memory.range.1))
     };
     found.into_iter().zip(&program.memories).map(within).collect()
+}
+
+/// Whether each run writes all elements of a memory, whatever the data.
+fn is_written_whole(program: &Program, memory: usize) -> bool {
+    let mut written = vec![false; program.memories[memory].len()];
+    let is_write = |access: &Access| access.memory == memory && access.written.is_some();
+    for kernel in program.kernels.iter().filter(|kernel| kernel.accesses.iter().any(is_write)) {
+        let visits = Visits::of(kernel, &program.memories);
+        for access in (0..kernel.accesses.len()).filter(|&access| is_write(&kernel.accesses[access])) {
+            for iteration in (0..kernel.iterations()).filter(|&iteration| kernel.is_certain(access, iteration)) {
+                if let Some(element) = visits.get(access, iteration).and_then(|visit| visit.element) {
+                    written[element] = true;
+                }
+            }
+        }
+    }
+    written.into_iter().all(|is_written| is_written)
 }
 
 /// The written values of a kernel, and those that it reads from outside: the memory and the range of each.
