@@ -285,11 +285,13 @@ def main() -> int:
         print(f"wrong: {problem}", file=sys.stderr)
     if not wrong and not low:
         found = {unit: {**kinds, "sources": unit_sources(unit)} for unit, kinds in units.items()}
-        counted, not_covered = merged(found, list(in_ranges(missing))) if only else (found, list(in_ranges(missing)))
+        not_covered = list(in_ranges(missing))
+        if only:
+            found, not_covered = merged(found, not_covered)
         report = {
             "schema": "ciphermill.hw.coverage/1",
             "bound_percent": BOUND,
-            "units": counted,
+            "units": found,
             "not_covered": not_covered,
             "exclusions": listed,
         }

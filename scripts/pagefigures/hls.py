@@ -81,7 +81,7 @@ def papers_hls_speedup() -> str:
     text = (
         f"`least`: the fewest instructions of a build at two a cycle in every cycle, without moving; no program reaches it. "
         f"The ranges are over the builds of the table above. Moving is {moved['bytes_in']} bytes in and "
-        f"{moved['bytes_out']} bytes out, at 8 bytes a cycle of the accelerator: {rates}. "
+        f"{moved['bytes_out']} bytes out at {rates}. "
         f"Sources: {record['transfer_source']}; "
         + "; ".join(f"{one['core']}: {one['mhz_source']}" for one in record["processors"])
         + ". Not counted: calls of a driver, flushes of caches, setting up DMA, interrupts. Each adds to the "
