@@ -26,15 +26,13 @@ import synthesise
 import versions
 import xilinx
 from tool import ToolError, yosys
-from units import BUILD, HW, UNITS, Configuration, asked
+from units import BUILD, HLS_MHZ, HW, UNITS, Configuration, asked
 
 ROOT = HW.parent
 REPORT = HW / "reports/hls.json"
 WORK = BUILD / "work/hls"
 CRATE = ROOT / "crates/hls"
 
-# The clock of the schedules, as of hw/rtl/hls.
-MHZ = 120
 N = 256
 FUNCTION = "ntt_choices"
 # The primes, by the bits that they stand for.
@@ -60,7 +58,7 @@ def compiled(source: str, function: str, macros: Mapping[str, Sequence[int]], fo
     folder.mkdir(parents=True, exist_ok=True)
     command = ["cargo", "run", "--quiet", "--locked", "--release", "-p", "ciphermill-hls", "--example", "points", "--"]
     grid = [f"{name}={','.join(map(str, values))}" for name, values in macros.items()]
-    arguments: list[str | Path] = [str(MHZ), HW / "hls" / source, function, folder, *grid]
+    arguments: list[str | Path] = [str(HLS_MHZ), HW / "hls" / source, function, folder, *grid]
     lines = subprocess.run([*command, *map(str, arguments)], check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     return [json.loads(line) for line in lines.stdout.splitlines()]
 
@@ -209,7 +207,7 @@ def record(jobs: int, others: int = LUTS_OTHERS, *, known: bool = False) -> dict
         "schema": "ciphermill-hls/1",
         "case": f"transform of n={N}, Gentleman-Sande, cyclic",
         "kinds": {"cycles": "simulated", "estimate": "estimate", "mapped": "mapped"},
-        "mhz": MHZ,
+        "mhz": HLS_MHZ,
         "luts_max": {str(bits): limit(bits, others) for bits in MODULI},
         "left_out": len(due) - len(those),
         "points": points,

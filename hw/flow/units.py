@@ -20,6 +20,8 @@ RTL = HW / "rtl"
 UNITS = HW / "units.toml"
 # Where this flow builds: beside what cargo builds.
 BUILD = Path(os.environ.get("CARGO_TARGET_DIR", HW.parent / "target")) / "hw"
+# The clock for which the modules of hw/rtl/hls are compiled, in MHz.
+HLS_MHZ = 120
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub use compile::{Design, Scheduled};
 pub use diagnostic::{Diagnostic, Place};
 pub use emit::bench::{ElementError, OnBench, Run, bench};
-pub use emit::{Memories, Options};
+pub use emit::{Memories, Options, ZeroBits};
 pub use interpret::Argument;
 pub use parse::parse;
 pub use read::ReadError;

@@ -56,6 +56,15 @@ impl<'d> Emission<'d> {
         scheduled.kernel.accesses.iter().enumerate().filter(|(number, _)| scheduled.is_used(*number))
     }
 
+    /// The signal of a node that the module computes without a register, and its bits.
+    pub(super) fn wire(&self, node: Node) -> Option<(String, u32)> {
+        let is_wire = match self.graph().get(node).op {
+            Op::Const(_) | Op::Loop(_) | Op::Read(_) => false,
+            _ => self.lifetimes.last(node).is_some() && self.scheduled.registers[node.index()] == 0,
+        };
+        is_wire.then(|| (self.names.of(node), self.width(node).0))
+    }
+
     /// The cycle in which a node's operation reads its operands.
     fn begin(&self, node: Node) -> u32 {
         self.scheduled.schedule.nodes[node.index()].0 - self.scheduled.registers[node.index()]

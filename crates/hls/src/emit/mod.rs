@@ -11,6 +11,7 @@ mod names;
 mod sharing;
 mod stall;
 mod trusted;
+mod zeros;
 
 use std::fmt::Write as _;
 
@@ -19,6 +20,7 @@ use crate::compile::{Design, Scheduled};
 use crate::ir::{Memory, Role, bits};
 use crate::pragma::Mode;
 use kernel::Emission;
+pub use zeros::ZeroBits;
 
 /// The bits of an address among `places` places.
 fn address_bits(places: usize) -> u32 {
