@@ -37,6 +37,12 @@ def front(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for one in points if not any(beats(other, one) for other in points)]
 
 
+def is_left_of_another(one: dict[str, Any], points: list[dict[str, Any]]) -> bool:
+    """Whether a point of about the same cycles is so near on the right that it needs the place of a label."""
+    cycles, lut, _ = costs(one)
+    return any(1 / 1.1 < costs(other)[0] / cycles < 1.1 and lut < costs(other)[1] < 4 * lut for other in points)
+
+
 def panel(axes: Any, points: list[dict[str, Any]], bits: int) -> None:
     """The points of one modulus."""
     best = front(points)
@@ -54,14 +60,22 @@ def panel(axes: Any, points: list[dict[str, Any]], bits: int) -> None:
         )
     for one in best:
         cycles, lut, dsp = costs(one)
-        axes.annotate(f"B={one['b']}, {dsp} DSP", (lut, cycles), xytext=(7, 5), textcoords="offset points", fontsize=7)
+        side, shift = ("right", -4) if is_left_of_another(one, best) else ("left", 7)
+        axes.annotate(
+            f"B={one['b']}, {dsp} DSP",
+            (lut, cycles),
+            xytext=(shift, 6),
+            textcoords="offset points",
+            horizontalalignment=side,
+            fontsize=7,
+        )
     axes.set(xscale="log", yscale="log", title=f"q of {bits} bits")
     axes.set(xlabel="LUT, mapped for UltraScale+", ylabel="cycles from start to done")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.tick_params(labelbottom=True, labelleft=True)
     axes.grid(visible=True, which="both", color="#eeeeee")
-    axes.margins(0.18)
+    axes.margins(x=0.38, y=0.18)
 
 
 def key(figure: Any) -> None:
