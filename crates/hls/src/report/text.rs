@@ -62,13 +62,11 @@ impl Report {
             let defines: Vec<String> = self.defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
             let _ = writeln!(out, "{}", defines.join(" "));
         }
-        let _ = writeln!(
-            out,
-            "\n{} from start to done ({}): {}",
-            cycles(self.cycles.start_to_done),
-            self.cycles.kind,
-            self.cycles.follows
-        );
+        let of = &self.cycles;
+        // A sum of one number says nothing.
+        let follows =
+            if of.follows == of.start_to_done.to_string() { String::new() } else { format!(": {}", of.follows) };
+        let _ = writeln!(out, "\n{} from start to done ({}){follows}", cycles(of.start_to_done), of.kind);
         let estimate = &self.estimate;
         let _ = writeln!(
             out,
