@@ -119,23 +119,33 @@ def chosen(points: Iterable[Point], others: int = LUTS_OTHERS) -> list[Point]:
     ]
 
 
+def files(module: str) -> list[Path]:
+    """The files of a point's module: its own, and that of wide products, if it has some."""
+    own, part = (WORK / f"points/{name}.sv" for name in (module, "prim_mul"))
+    return [own, part] if "prim_mul" in own.read_text() else [own]
+
+
 def result(module: str) -> Path:
     """Where the resources of a point's module lie, once it is mapped."""
-    source = WORK / f"points/{module}.sv"
-    key = hashlib.sha256(source.read_bytes() + json.dumps(versions.of_step("xilinx")).encode())
-    key.update(Path(xilinx.__file__).read_bytes())
+    key = hashlib.sha256(json.dumps(versions.of_step("xilinx")).encode())
+    for file in (*files(module), Path(xilinx.__file__)):
+        key.update(file.read_bytes())
     return synthesise.RESULTS / f"hls_points.{module}.{key.hexdigest()[:24]}.json"
 
 
 def mapped(module: str) -> dict[str, Any]:
     """Resources of a point's module on UltraScale+, with all its memories."""
-    source, known = WORK / f"points/{module}.sv", result(module)
+    known = result(module)
     if not known.exists():
         folder = WORK / module
         folder.mkdir(parents=True, exist_ok=True)
         cells = folder / "xilinx.json"
         synth = f"synth_xilinx -family xcup -top {module} -flatten -noiopad -noclkbuf"
-        script = [f"read_slang -j 1 --top {module} {source}", synth, f"tee -o {cells} stat -json -top {module}"]
+        sources = files(module)
+        # The multipliers of UltraScale+.
+        tiles = " -G TileA=26 -G TileB=17" if len(sources) > 1 else ""
+        read = f"read_slang -j 1 --top {module}{tiles} {' '.join(map(str, sources))}"
+        script = [read, synth, f"tee -o {cells} stat -json -top {module}"]
         yosys(script, folder, "xilinx")
         cost = xilinx.resources(json.loads(cells.read_text())["design"]["num_cells_by_type"])
         known.parent.mkdir(parents=True, exist_ok=True)

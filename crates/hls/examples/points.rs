@@ -1,7 +1,7 @@
 //! Compiles a function for every combination of values of its macros, runs each schedule on random contents, and prints a JSON
 //! object a line: `points MHZ SOURCE FUNCTION FOLDER [MACRO=VALUE[,VALUE...]...]`.
 //!
-//! FOLDER gets the module of each point. A point whose contents after a run differ from those of the source's reference ends
+//! FOLDER gets the module of each point, and the parts of these modules. A point whose contents after a run differ from those of the source's reference ends
 //! the command with 1. A point that the compiler refuses has its diagnostic.
 
 use std::error::Error;
@@ -89,6 +89,9 @@ fn point(
         Ok(design) => {
             let options = Options { name: &made.module, source: source.name(), memories: Memories::Inside };
             std::fs::write(folder.join(format!("{}.sv", made.module)), design.to_systemverilog(&options))?;
+            for (file, text) in design.parts() {
+                std::fs::write(folder.join(file), text)?;
+            }
             for seed in 1..=RUNS {
                 check(source, defines, function, &design, seed)?;
             }

@@ -27,6 +27,10 @@ pub(crate) fn check(program: &Program, place: Place) -> Result<()> {
         let what = format!("the function `{name}` would be a module, and `{name}` is a keyword of SystemVerilog");
         return Err(Problem::new(place, what, "rename it"));
     }
+    if name == "prim_mul" {
+        let what = "the function `prim_mul` would be a module, and `prim_mul` is the module of wide products";
+        return Err(Problem::new(place, what, "rename it"));
+    }
     let mut names: HashMap<&str, usize> = HashMap::new();
     program.memories.iter().for_each(|memory| *names.entry(&memory.name).or_default() += 1);
     program.memories.iter().try_for_each(|memory| match taken(&memory.name).or_else(|| shared(&memory.name, &names)) {
@@ -76,6 +80,8 @@ mod tests {
             "f.c:1:6: the function `wire` would be a module, and `wire` is a keyword of SystemVerilog; rename it"
         );
         assert_eq!(message("void f(unsigned char wire[4]) { wire[0] = 1; }", "f"), None);
+        let part = message("void prim_mul(unsigned char a[4]) { a[0] = 1; }", "prim_mul").unwrap_or_default();
+        assert!(part.contains("`prim_mul` is the module of wide products; rename it"), "{part}");
     }
 
     #[test]

@@ -128,6 +128,33 @@ void shared_and_stalled(uint16_t a[48], uint32_t b[16]) {
 }
 ";
 
+/// Products wider than a multiplier: of unlike operands, shared, and next to a stream, which stalls them.
+const WIDE: &str = "#include <assert.h>
+#include <stdint.h>
+void wide(uint32_t a[16], uint64_t b[16]) {
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    assert(b[i] < (uint64_t)1 << 50);
+    b[i] = (a[i] & 8191) * b[i] >> 13;
+  }
+}
+void wide_shared(uint32_t a[48], uint64_t b[16]) {
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline
+    uint64_t x = a[i], y = a[i + 16] & 524287, z = a[i + 32];
+    b[i] = x * y ^ y * z ^ x * z;
+  }
+}
+void wide_stalled(uint32_t a[16], uint64_t b[16]) {
+#pragma HLS interface axis port=b
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    uint32_t x = a[i];
+    b[i] = (uint64_t)x * (x | 1);
+  }
+}
+";
+
 /// Memories outside of the module, of both kinds of ports and with names of the bench. In the second function, the elements of
 /// `i` are read after the condition is known, just before the next iteration writes them.
 const OUTSIDE: &str = "#include <stdint.h>
@@ -325,6 +352,9 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
     let shared = ["shared", "shared_in_stages", "shared_and_stalled"].map(|name| module(SHARED, name));
     let products = |one: &Module| one.design.kernels.iter().map(Scheduled::shared_products).sum::<usize>();
     assert!(shared.iter().all(|one| products(one) > 1), "{:?}", shared.each_ref().map(products));
+    let wide = ["wide", "wide_shared", "wide_stalled"].map(|name| module(WIDE, name));
+    assert!(wide.iter().all(|one| !one.design.parts().is_empty()));
+    assert!(products(&wide[1]) > 1, "{}", products(&wide[1]));
     let others = [
         streaming(),
         trusting("memory_kept", "gather", 1),
@@ -334,7 +364,8 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
     ];
     let outside = ["outside", "outside_late", "outside_stalled"].map(|name| module(OUTSIDE, name)).into_iter();
     let outside = outside.chain([module(STALLS, "to_memory").outside("to_memory_outside")]);
-    let modules: Vec<Module> = stalls.into_iter().chain(unused).chain(shared).chain(others).chain(outside).collect();
+    let modules: Vec<Module> =
+        stalls.into_iter().chain(unused).chain(shared).chain(wide).chain(others).chain(outside).collect();
     let (success, text) = simulated(&root, &sources(&modules));
     assert!(success && text.contains("all right"), "{text}");
     let raised = |one: &Module| {

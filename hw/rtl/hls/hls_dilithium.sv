@@ -4,7 +4,12 @@
 //   FORWARD: 512 iterations, one in a cycle, 17 cycles each, 528 in all
 //   POINTS: 64 iterations, one in a cycle, 13 cycles each, 76 in all
 //   INVERSE: 512 iterations, one in a cycle, 19 cycles each, 530 in all
-module hls_dilithium (
+module hls_dilithium #(
+  // Bits of the first factor of a multiplier (18 for an ECP5, 26 for a DSP48E2).
+  parameter int unsigned TileA = 18,
+  // Bits of its second factor (18 for an ECP5, 17 for a DSP48E2).
+  parameter int unsigned TileB = 18
+) (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
   input  logic        start_i,  // Begins a run while idle_o is high.
@@ -867,14 +872,21 @@ module hls_dilithium (
   assign k0_n94 = k0_n92_c3 + 8'(k0_n93_c3);
   logic [22:0] k0_n95;
   assign k0_n95 = k0_x2_q;
-  logic [3:0] [45:0] k0_n96_p;
+  logic [22:0] k0_n96_a_q;
+  logic [22:0] k0_n96_b_q;
+  logic [45:0] k0_n96_sum;
   logic [45:0] k0_n96;
-  assign k0_n96 = k0_n96_p[3];
+  assign k0_n96 = k0_n96_sum;
+  prim_mul #(
+    .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_n96_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_n96_a_q), .b_i(k0_n96_b_q),
+    .product_o(k0_n96_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_n96_p[0] <= 46'(k0_v_n90_c6) * 46'(k0_n95_c6);
-    k0_n96_p[1] <= k0_n96_p[0];
-    k0_n96_p[2] <= k0_n96_p[1];
-    k0_n96_p[3] <= k0_n96_p[2];
+    k0_n96_a_q <= k0_v_n90_c6;
+    k0_n96_b_q <= k0_n95_c6;
   end
   logic [23:0] k0_n100;
   assign k0_n100 = 24'(k0_n96 >> 5'd22);
@@ -1068,14 +1080,21 @@ module hls_dilithium (
   assign k0_n213 = k0_n92_c3 + 8'(k0_n212_c3);
   logic [22:0] k0_n214;
   assign k0_n214 = k0_x5_q;
-  logic [3:0] [45:0] k0_n215_p;
+  logic [22:0] k0_n215_a_q;
+  logic [22:0] k0_n215_b_q;
+  logic [45:0] k0_n215_sum;
   logic [45:0] k0_n215;
-  assign k0_n215 = k0_n215_p[3];
+  assign k0_n215 = k0_n215_sum;
+  prim_mul #(
+    .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_n215_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_n215_a_q), .b_i(k0_n215_b_q),
+    .product_o(k0_n215_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_n215_p[0] <= 46'(k0_v_n211_c6) * 46'(k0_n214_c6);
-    k0_n215_p[1] <= k0_n215_p[0];
-    k0_n215_p[2] <= k0_n215_p[1];
-    k0_n215_p[3] <= k0_n215_p[2];
+    k0_n215_a_q <= k0_v_n211_c6;
+    k0_n215_b_q <= k0_n214_c6;
   end
   logic [23:0] k0_n216;
   assign k0_n216 = 24'(k0_n215 >> 5'd22);
@@ -1756,14 +1775,21 @@ module hls_dilithium (
   assign k1_n94 = k1_n92_c3 + 8'(k1_n93_c3);
   logic [22:0] k1_n95;
   assign k1_n95 = k1_x2_q;
-  logic [3:0] [45:0] k1_n96_p;
+  logic [22:0] k1_n96_a_q;
+  logic [22:0] k1_n96_b_q;
+  logic [45:0] k1_n96_sum;
   logic [45:0] k1_n96;
-  assign k1_n96 = k1_n96_p[3];
+  assign k1_n96 = k1_n96_sum;
+  prim_mul #(
+    .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k1_n96_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k1_n96_a_q), .b_i(k1_n96_b_q),
+    .product_o(k1_n96_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k1_n96_p[0] <= 46'(k1_v_n90_c6) * 46'(k1_n95_c6);
-    k1_n96_p[1] <= k1_n96_p[0];
-    k1_n96_p[2] <= k1_n96_p[1];
-    k1_n96_p[3] <= k1_n96_p[2];
+    k1_n96_a_q <= k1_v_n90_c6;
+    k1_n96_b_q <= k1_n95_c6;
   end
   logic [23:0] k1_n100;
   assign k1_n100 = 24'(k1_n96 >> 5'd22);
@@ -1957,14 +1983,21 @@ module hls_dilithium (
   assign k1_n213 = k1_n92_c3 + 8'(k1_n212_c3);
   logic [22:0] k1_n214;
   assign k1_n214 = k1_x5_q;
-  logic [3:0] [45:0] k1_n215_p;
+  logic [22:0] k1_n215_a_q;
+  logic [22:0] k1_n215_b_q;
+  logic [45:0] k1_n215_sum;
   logic [45:0] k1_n215;
-  assign k1_n215 = k1_n215_p[3];
+  assign k1_n215 = k1_n215_sum;
+  prim_mul #(
+    .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k1_n215_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k1_n215_a_q), .b_i(k1_n215_b_q),
+    .product_o(k1_n215_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k1_n215_p[0] <= 46'(k1_v_n211_c6) * 46'(k1_n214_c6);
-    k1_n215_p[1] <= k1_n215_p[0];
-    k1_n215_p[2] <= k1_n215_p[1];
-    k1_n215_p[3] <= k1_n215_p[2];
+    k1_n215_a_q <= k1_v_n211_c6;
+    k1_n215_b_q <= k1_n214_c6;
   end
   logic [23:0] k1_n216;
   assign k1_n216 = 24'(k1_n215 >> 5'd22);
@@ -2452,14 +2485,21 @@ module hls_dilithium (
   assign k2_n6 = a_read_data[2'd0];
   logic [22:0] k2_n8;
   assign k2_n8 = b_read_data[2'd0];
-  logic [3:0] [45:0] k2_n9_p;
+  logic [22:0] k2_n9_a_q;
+  logic [22:0] k2_n9_b_q;
+  logic [45:0] k2_n9_sum;
   logic [45:0] k2_n9;
-  assign k2_n9 = k2_n9_p[3];
+  assign k2_n9 = k2_n9_sum;
+  prim_mul #(
+    .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k2_n9_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k2_n9_a_q), .b_i(k2_n9_b_q),
+    .product_o(k2_n9_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k2_n9_p[0] <= 46'(k2_n6_c3) * 46'(k2_n8_c3);
-    k2_n9_p[1] <= k2_n9_p[0];
-    k2_n9_p[2] <= k2_n9_p[1];
-    k2_n9_p[3] <= k2_n9_p[2];
+    k2_n9_a_q <= k2_n6_c3;
+    k2_n9_b_q <= k2_n8_c3;
   end
   logic [23:0] k2_n13;
   assign k2_n13 = 24'(k2_n9 >> 5'd22);
@@ -2505,14 +2545,21 @@ module hls_dilithium (
   assign k2_n40 = a_read_data[2'd1];
   logic [22:0] k2_n41;
   assign k2_n41 = b_read_data[2'd1];
-  logic [3:0] [45:0] k2_n42_p;
+  logic [22:0] k2_n42_a_q;
+  logic [22:0] k2_n42_b_q;
+  logic [45:0] k2_n42_sum;
   logic [45:0] k2_n42;
-  assign k2_n42 = k2_n42_p[3];
+  assign k2_n42 = k2_n42_sum;
+  prim_mul #(
+    .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k2_n42_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k2_n42_a_q), .b_i(k2_n42_b_q),
+    .product_o(k2_n42_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k2_n42_p[0] <= 46'(k2_n40_c3) * 46'(k2_n41_c3);
-    k2_n42_p[1] <= k2_n42_p[0];
-    k2_n42_p[2] <= k2_n42_p[1];
-    k2_n42_p[3] <= k2_n42_p[2];
+    k2_n42_a_q <= k2_n40_c3;
+    k2_n42_b_q <= k2_n41_c3;
   end
   logic [23:0] k2_n43;
   assign k2_n43 = 24'(k2_n42 >> 5'd22);
@@ -2558,14 +2605,21 @@ module hls_dilithium (
   assign k2_n66 = a_read_data[2'd2];
   logic [22:0] k2_n67;
   assign k2_n67 = b_read_data[2'd2];
-  logic [3:0] [45:0] k2_n68_p;
+  logic [22:0] k2_n68_a_q;
+  logic [22:0] k2_n68_b_q;
+  logic [45:0] k2_n68_sum;
   logic [45:0] k2_n68;
-  assign k2_n68 = k2_n68_p[3];
+  assign k2_n68 = k2_n68_sum;
+  prim_mul #(
+    .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k2_n68_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k2_n68_a_q), .b_i(k2_n68_b_q),
+    .product_o(k2_n68_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k2_n68_p[0] <= 46'(k2_n66_c3) * 46'(k2_n67_c3);
-    k2_n68_p[1] <= k2_n68_p[0];
-    k2_n68_p[2] <= k2_n68_p[1];
-    k2_n68_p[3] <= k2_n68_p[2];
+    k2_n68_a_q <= k2_n66_c3;
+    k2_n68_b_q <= k2_n67_c3;
   end
   logic [23:0] k2_n69;
   assign k2_n69 = 24'(k2_n68 >> 5'd22);
@@ -2611,14 +2665,21 @@ module hls_dilithium (
   assign k2_n92 = a_read_data[2'd3];
   logic [22:0] k2_n93;
   assign k2_n93 = b_read_data[2'd3];
-  logic [3:0] [45:0] k2_n94_p;
+  logic [22:0] k2_n94_a_q;
+  logic [22:0] k2_n94_b_q;
+  logic [45:0] k2_n94_sum;
   logic [45:0] k2_n94;
-  assign k2_n94 = k2_n94_p[3];
+  assign k2_n94 = k2_n94_sum;
+  prim_mul #(
+    .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k2_n94_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k2_n94_a_q), .b_i(k2_n94_b_q),
+    .product_o(k2_n94_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k2_n94_p[0] <= 46'(k2_n92_c3) * 46'(k2_n93_c3);
-    k2_n94_p[1] <= k2_n94_p[0];
-    k2_n94_p[2] <= k2_n94_p[1];
-    k2_n94_p[3] <= k2_n94_p[2];
+    k2_n94_a_q <= k2_n92_c3;
+    k2_n94_b_q <= k2_n93_c3;
   end
   logic [23:0] k2_n95;
   assign k2_n95 = 24'(k2_n94 >> 5'd22);
@@ -3156,14 +3217,21 @@ module hls_dilithium (
   assign k3_n110 = k3_n108_c4 + 8'(k3_n109_c4);
   logic [22:0] k3_n111;
   assign k3_n111 = k3_x2_q;
-  logic [3:0] [46:0] k3_n112_p;
+  logic [23:0] k3_n112_a_q;
+  logic [22:0] k3_n112_b_q;
+  logic [46:0] k3_n112_sum;
   logic [46:0] k3_n112;
-  assign k3_n112 = k3_n112_p[3];
+  assign k3_n112 = k3_n112_sum;
+  prim_mul #(
+    .AWidth(24), .BWidth(23), .OutWidth(47), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k3_n112_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k3_n112_a_q), .b_i(k3_n112_b_q),
+    .product_o(k3_n112_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k3_n112_p[0] <= 47'(k3_n107_c8) * 47'(k3_n111_c8);
-    k3_n112_p[1] <= k3_n112_p[0];
-    k3_n112_p[2] <= k3_n112_p[1];
-    k3_n112_p[3] <= k3_n112_p[2];
+    k3_n112_a_q <= k3_n107_c8;
+    k3_n112_b_q <= k3_n111_c8;
   end
   logic [24:0] k3_n116;
   assign k3_n116 = 25'(k3_n112 >> 5'd22);
@@ -3365,14 +3433,21 @@ module hls_dilithium (
   assign k3_n235 = k3_n108_c4 + 8'(k3_n234_c4);
   logic [22:0] k3_n236;
   assign k3_n236 = k3_x5_q;
-  logic [3:0] [46:0] k3_n237_p;
+  logic [23:0] k3_n237_a_q;
+  logic [22:0] k3_n237_b_q;
+  logic [46:0] k3_n237_sum;
   logic [46:0] k3_n237;
-  assign k3_n237 = k3_n237_p[3];
+  assign k3_n237 = k3_n237_sum;
+  prim_mul #(
+    .AWidth(24), .BWidth(23), .OutWidth(47), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k3_n237_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k3_n237_a_q), .b_i(k3_n237_b_q),
+    .product_o(k3_n237_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k3_n237_p[0] <= 47'(k3_n233_c8) * 47'(k3_n236_c8);
-    k3_n237_p[1] <= k3_n237_p[0];
-    k3_n237_p[2] <= k3_n237_p[1];
-    k3_n237_p[3] <= k3_n237_p[2];
+    k3_n237_a_q <= k3_n233_c8;
+    k3_n237_b_q <= k3_n236_c8;
   end
   logic [24:0] k3_n238;
   assign k3_n238 = 25'(k3_n237 >> 5'd22);

@@ -1,7 +1,12 @@
 // Compiled from hw/hls/negacyclic.c by `ciphermill hls compile`: change the source, not this file.
 //
 //   FORWARD: 12288 iterations, one in a cycle, 22 cycles each, 12309 in all
-module hls_he60 (
+module hls_he60 #(
+  // Bits of the first factor of a multiplier (18 for an ECP5, 26 for a DSP48E2).
+  parameter int unsigned TileA = 18,
+  // Bits of its second factor (18 for an ECP5, 17 for a DSP48E2).
+  parameter int unsigned TileB = 18
+) (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
   input  logic        start_i,  // Begins a run while idle_o is high.
@@ -4542,34 +4547,55 @@ module hls_he60 (
   assign k0_y0_n136 = 30'(k0_n131) & 30'd1073741823;
   logic [29:0] k0_y1_n137;
   assign k0_y1_n137 = 30'(k0_n131 >> 5'd30);
-  logic [3:0] [59:0] k0_n138_p;
+  logic [29:0] k0_n138_a_q;
+  logic [29:0] k0_n138_b_q;
+  logic [59:0] k0_n138_sum;
   logic [59:0] k0_n138;
-  assign k0_n138 = k0_n138_p[3];
+  assign k0_n138 = k0_n138_sum;
+  prim_mul #(
+    .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_n138_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_n138_a_q), .b_i(k0_n138_b_q),
+    .product_o(k0_n138_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_n138_p[0] <= 60'(k0_x0_n133_c6) * 60'(k0_y1_n137_c6);
-    k0_n138_p[1] <= k0_n138_p[0];
-    k0_n138_p[2] <= k0_n138_p[1];
-    k0_n138_p[3] <= k0_n138_p[2];
+    k0_n138_a_q <= k0_x0_n133_c6;
+    k0_n138_b_q <= k0_y1_n137_c6;
   end
-  logic [3:0] [59:0] k0_n139_p;
+  logic [29:0] k0_n139_a_q;
+  logic [29:0] k0_n139_b_q;
+  logic [59:0] k0_n139_sum;
   logic [59:0] k0_n139;
-  assign k0_n139 = k0_n139_p[3];
+  assign k0_n139 = k0_n139_sum;
+  prim_mul #(
+    .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_n139_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_n139_a_q), .b_i(k0_n139_b_q),
+    .product_o(k0_n139_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_n139_p[0] <= 60'(k0_x1_n135_c6) * 60'(k0_y0_n136_c6);
-    k0_n139_p[1] <= k0_n139_p[0];
-    k0_n139_p[2] <= k0_n139_p[1];
-    k0_n139_p[3] <= k0_n139_p[2];
+    k0_n139_a_q <= k0_x1_n135_c6;
+    k0_n139_b_q <= k0_y0_n136_c6;
   end
   logic [60:0] k0_cross_n140;
   assign k0_cross_n140 = 61'(k0_n138) + 61'(k0_n139);
-  logic [3:0] [59:0] k0_n141_p;
+  logic [29:0] k0_n141_a_q;
+  logic [29:0] k0_n141_b_q;
+  logic [59:0] k0_n141_sum;
   logic [59:0] k0_n141;
-  assign k0_n141 = k0_n141_p[3];
+  assign k0_n141 = k0_n141_sum;
+  prim_mul #(
+    .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_n141_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_n141_a_q), .b_i(k0_n141_b_q),
+    .product_o(k0_n141_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_n141_p[0] <= 60'(k0_x0_n133_c6) * 60'(k0_y0_n136_c6);
-    k0_n141_p[1] <= k0_n141_p[0];
-    k0_n141_p[2] <= k0_n141_p[1];
-    k0_n141_p[3] <= k0_n141_p[2];
+    k0_n141_a_q <= k0_x0_n133_c6;
+    k0_n141_b_q <= k0_y0_n136_c6;
   end
   logic [29:0] k0_n142;
   assign k0_n142 = 30'(k0_cross_n140) & 30'd1073741823;
@@ -4577,14 +4603,21 @@ module hls_he60 (
   assign k0_n143 = 60'(k0_n142) << 5'd30;
   logic [60:0] k0_low_n144;
   assign k0_low_n144 = 61'(k0_n141_c11) + 61'(k0_n143_c11);
-  logic [3:0] [59:0] k0_n145_p;
+  logic [29:0] k0_n145_a_q;
+  logic [29:0] k0_n145_b_q;
+  logic [59:0] k0_n145_sum;
   logic [59:0] k0_n145;
-  assign k0_n145 = k0_n145_p[3];
+  assign k0_n145 = k0_n145_sum;
+  prim_mul #(
+    .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_n145_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_n145_a_q), .b_i(k0_n145_b_q),
+    .product_o(k0_n145_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_n145_p[0] <= 60'(k0_x1_n135_c6) * 60'(k0_y1_n137_c6);
-    k0_n145_p[1] <= k0_n145_p[0];
-    k0_n145_p[2] <= k0_n145_p[1];
-    k0_n145_p[3] <= k0_n145_p[2];
+    k0_n145_a_q <= k0_x1_n135_c6;
+    k0_n145_b_q <= k0_y1_n137_c6;
   end
   logic [30:0] k0_n146;
   assign k0_n146 = 31'(k0_cross_n140 >> 5'd30);
@@ -4834,34 +4867,55 @@ module hls_he60 (
   assign k0_y0_n294 = 30'(k0_n291) & 30'd1073741823;
   logic [29:0] k0_y1_n295;
   assign k0_y1_n295 = 30'(k0_n291 >> 5'd30);
-  logic [3:0] [59:0] k0_n296_p;
+  logic [29:0] k0_n296_a_q;
+  logic [29:0] k0_n296_b_q;
+  logic [59:0] k0_n296_sum;
   logic [59:0] k0_n296;
-  assign k0_n296 = k0_n296_p[3];
+  assign k0_n296 = k0_n296_sum;
+  prim_mul #(
+    .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_n296_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_n296_a_q), .b_i(k0_n296_b_q),
+    .product_o(k0_n296_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_n296_p[0] <= 60'(k0_x0_n292_c6) * 60'(k0_y1_n295_c6);
-    k0_n296_p[1] <= k0_n296_p[0];
-    k0_n296_p[2] <= k0_n296_p[1];
-    k0_n296_p[3] <= k0_n296_p[2];
+    k0_n296_a_q <= k0_x0_n292_c6;
+    k0_n296_b_q <= k0_y1_n295_c6;
   end
-  logic [3:0] [59:0] k0_n297_p;
+  logic [29:0] k0_n297_a_q;
+  logic [29:0] k0_n297_b_q;
+  logic [59:0] k0_n297_sum;
   logic [59:0] k0_n297;
-  assign k0_n297 = k0_n297_p[3];
+  assign k0_n297 = k0_n297_sum;
+  prim_mul #(
+    .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_n297_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_n297_a_q), .b_i(k0_n297_b_q),
+    .product_o(k0_n297_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_n297_p[0] <= 60'(k0_x1_n293_c6) * 60'(k0_y0_n294_c6);
-    k0_n297_p[1] <= k0_n297_p[0];
-    k0_n297_p[2] <= k0_n297_p[1];
-    k0_n297_p[3] <= k0_n297_p[2];
+    k0_n297_a_q <= k0_x1_n293_c6;
+    k0_n297_b_q <= k0_y0_n294_c6;
   end
   logic [60:0] k0_cross_n298;
   assign k0_cross_n298 = 61'(k0_n296) + 61'(k0_n297);
-  logic [3:0] [59:0] k0_n299_p;
+  logic [29:0] k0_n299_a_q;
+  logic [29:0] k0_n299_b_q;
+  logic [59:0] k0_n299_sum;
   logic [59:0] k0_n299;
-  assign k0_n299 = k0_n299_p[3];
+  assign k0_n299 = k0_n299_sum;
+  prim_mul #(
+    .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_n299_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_n299_a_q), .b_i(k0_n299_b_q),
+    .product_o(k0_n299_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_n299_p[0] <= 60'(k0_x0_n292_c6) * 60'(k0_y0_n294_c6);
-    k0_n299_p[1] <= k0_n299_p[0];
-    k0_n299_p[2] <= k0_n299_p[1];
-    k0_n299_p[3] <= k0_n299_p[2];
+    k0_n299_a_q <= k0_x0_n292_c6;
+    k0_n299_b_q <= k0_y0_n294_c6;
   end
   logic [29:0] k0_n300;
   assign k0_n300 = 30'(k0_cross_n298) & 30'd1073741823;
@@ -4869,14 +4923,21 @@ module hls_he60 (
   assign k0_n301 = 60'(k0_n300) << 5'd30;
   logic [60:0] k0_low_n302;
   assign k0_low_n302 = 61'(k0_n299_c11) + 61'(k0_n301_c11);
-  logic [3:0] [59:0] k0_n303_p;
+  logic [29:0] k0_n303_a_q;
+  logic [29:0] k0_n303_b_q;
+  logic [59:0] k0_n303_sum;
   logic [59:0] k0_n303;
-  assign k0_n303 = k0_n303_p[3];
+  assign k0_n303 = k0_n303_sum;
+  prim_mul #(
+    .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_n303_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_n303_a_q), .b_i(k0_n303_b_q),
+    .product_o(k0_n303_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_n303_p[0] <= 60'(k0_x1_n293_c6) * 60'(k0_y1_n295_c6);
-    k0_n303_p[1] <= k0_n303_p[0];
-    k0_n303_p[2] <= k0_n303_p[1];
-    k0_n303_p[3] <= k0_n303_p[2];
+    k0_n303_a_q <= k0_x1_n293_c6;
+    k0_n303_b_q <= k0_y1_n295_c6;
   end
   logic [30:0] k0_n304;
   assign k0_n304 = 31'(k0_cross_n298 >> 5'd30);

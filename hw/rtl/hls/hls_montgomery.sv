@@ -3,7 +3,12 @@
 //   DIGITS_OF_B: 16 iterations, one in 9 cycles, 15 cycles each, 150 in all
 //   code_1: 1 iterations, one in a cycle, 1 cycles each, 1 in all
 //   CARRIES: 10 iterations, one in a cycle, 2 cycles each, 11 in all
-module hls_montgomery (
+module hls_montgomery #(
+  // Bits of the first factor of a multiplier (18 for an ECP5, 26 for a DSP48E2).
+  parameter int unsigned TileA = 18,
+  // Bits of its second factor (18 for an ECP5, 17 for a DSP48E2).
+  parameter int unsigned TileB = 18
+) (
   input  logic              clk_i,  // Clock.
   input  logic              rst_ni,  // Asynchronous reset, active low.
   input  logic              start_i,  // Begins a run while idle_o is high.
@@ -171,16 +176,36 @@ module hls_montgomery (
   logic [25:0] k0_n137_c14;
   logic [27:0] k0_n139_c14;
   logic [25:0] k0_n141_c14;
-  logic [3:0] [42:0] k0_m0_p;
-  logic [3:0] [42:0] k0_m1_p;
-  logic [3:0] [42:0] k0_m2_p;
-  logic [3:0] [42:0] k0_m3_p;
-  logic [3:0] [42:0] k0_m4_p;
-  logic [3:0] [42:0] k0_m5_p;
-  logic [3:0] [42:0] k0_m6_p;
-  logic [3:0] [42:0] k0_m7_p;
-  logic [3:0] [42:0] k0_m8_p;
-  logic [3:0] [42:0] k0_m9_p;
+  logic [25:0] k0_m0_a_q;
+  logic [16:0] k0_m0_b_q;
+  logic [42:0] k0_m0_sum;
+  logic [25:0] k0_m1_a_q;
+  logic [16:0] k0_m1_b_q;
+  logic [42:0] k0_m1_sum;
+  logic [25:0] k0_m2_a_q;
+  logic [16:0] k0_m2_b_q;
+  logic [42:0] k0_m2_sum;
+  logic [25:0] k0_m3_a_q;
+  logic [16:0] k0_m3_b_q;
+  logic [42:0] k0_m3_sum;
+  logic [25:0] k0_m4_a_q;
+  logic [16:0] k0_m4_b_q;
+  logic [42:0] k0_m4_sum;
+  logic [25:0] k0_m5_a_q;
+  logic [16:0] k0_m5_b_q;
+  logic [42:0] k0_m5_sum;
+  logic [25:0] k0_m6_a_q;
+  logic [16:0] k0_m6_b_q;
+  logic [42:0] k0_m6_sum;
+  logic [25:0] k0_m7_a_q;
+  logic [16:0] k0_m7_b_q;
+  logic [42:0] k0_m7_sum;
+  logic [25:0] k0_m8_a_q;
+  logic [16:0] k0_m8_b_q;
+  logic [42:0] k0_m8_sum;
+  logic [25:0] k0_m9_a_q;
+  logic [16:0] k0_m9_b_q;
+  logic [42:0] k0_m9_sum;
   logic [16:0] k0_digit_n5;
   assign k0_digit_n5 = b_read_data[0];
   logic [16:0] k0_n8;
@@ -196,7 +221,7 @@ module hls_montgomery (
   logic [27:0] k0_before_n16;
   assign k0_before_n16 = k0_n13_c6 ? 28'd0 : k0_n15;
   logic [42:0] k0_n19;
-  assign k0_n19 = k0_m0_p[3];
+  assign k0_n19 = k0_m0_sum;
   logic [43:0] k0_s_0_n20;
   assign k0_s_0_n20 = 44'(k0_before_n16) + 44'(k0_n19);
   logic [25:0] k0_n21;
@@ -206,7 +231,7 @@ module hls_montgomery (
   logic [27:0] k0_before_n23;
   assign k0_before_n23 = k0_n13_c6 ? 28'd0 : k0_n22;
   logic [42:0] k0_n24;
-  assign k0_n24 = k0_m1_p[3];
+  assign k0_n24 = k0_m1_sum;
   logic [43:0] k0_s_1_n25;
   assign k0_s_1_n25 = 44'(k0_before_n23) + 44'(k0_n24);
   logic [25:0] k0_n27;
@@ -216,7 +241,7 @@ module hls_montgomery (
   logic [27:0] k0_before_n29;
   assign k0_before_n29 = k0_n13_c6 ? 28'd0 : k0_n28;
   logic [42:0] k0_n30;
-  assign k0_n30 = k0_m2_p[3];
+  assign k0_n30 = k0_m2_sum;
   logic [43:0] k0_s_2_n31;
   assign k0_s_2_n31 = 44'(k0_before_n29) + 44'(k0_n30);
   logic [25:0] k0_n33;
@@ -226,7 +251,7 @@ module hls_montgomery (
   logic [27:0] k0_before_n35;
   assign k0_before_n35 = k0_n13_c6 ? 28'd0 : k0_n34;
   logic [42:0] k0_n36;
-  assign k0_n36 = k0_m3_p[3];
+  assign k0_n36 = k0_m3_sum;
   logic [43:0] k0_s_3_n37;
   assign k0_s_3_n37 = 44'(k0_before_n35) + 44'(k0_n36);
   logic [25:0] k0_n38;
@@ -236,7 +261,7 @@ module hls_montgomery (
   logic [27:0] k0_before_n40;
   assign k0_before_n40 = k0_n13_c6 ? 28'd0 : k0_n39;
   logic [42:0] k0_n41;
-  assign k0_n41 = k0_m4_p[3];
+  assign k0_n41 = k0_m4_sum;
   logic [43:0] k0_s_4_n42;
   assign k0_s_4_n42 = 44'(k0_before_n40) + 44'(k0_n41);
   logic [25:0] k0_n44;
@@ -246,7 +271,7 @@ module hls_montgomery (
   logic [27:0] k0_before_n46;
   assign k0_before_n46 = k0_n13_c6 ? 28'd0 : k0_n45;
   logic [42:0] k0_n47;
-  assign k0_n47 = k0_m5_p[3];
+  assign k0_n47 = k0_m5_sum;
   logic [43:0] k0_s_5_n48;
   assign k0_s_5_n48 = 44'(k0_before_n46) + 44'(k0_n47);
   logic [25:0] k0_n50;
@@ -256,7 +281,7 @@ module hls_montgomery (
   logic [27:0] k0_before_n52;
   assign k0_before_n52 = k0_n13_c6 ? 28'd0 : k0_n51;
   logic [42:0] k0_n53;
-  assign k0_n53 = k0_m6_p[3];
+  assign k0_n53 = k0_m6_sum;
   logic [43:0] k0_s_6_n54;
   assign k0_s_6_n54 = 44'(k0_before_n52) + 44'(k0_n53);
   logic [25:0] k0_n56;
@@ -266,7 +291,7 @@ module hls_montgomery (
   logic [27:0] k0_before_n58;
   assign k0_before_n58 = k0_n13_c6 ? 28'd0 : k0_n57;
   logic [42:0] k0_n59;
-  assign k0_n59 = k0_m7_p[3];
+  assign k0_n59 = k0_m7_sum;
   logic [43:0] k0_s_7_n60;
   assign k0_s_7_n60 = 44'(k0_before_n58) + 44'(k0_n59);
   logic [25:0] k0_n62;
@@ -276,7 +301,7 @@ module hls_montgomery (
   logic [27:0] k0_before_n64;
   assign k0_before_n64 = k0_n13_c6 ? 28'd0 : k0_n63;
   logic [42:0] k0_n65;
-  assign k0_n65 = k0_m8_p[3];
+  assign k0_n65 = k0_m8_sum;
   logic [43:0] k0_s_8_n66;
   assign k0_s_8_n66 = 44'(k0_before_n64) + 44'(k0_n65);
   logic [25:0] k0_n68;
@@ -286,7 +311,7 @@ module hls_montgomery (
   logic [27:0] k0_before_n70;
   assign k0_before_n70 = k0_n13_c5 ? 28'd0 : k0_n69;
   logic [42:0] k0_n71;
-  assign k0_n71 = k0_m9_p[3];
+  assign k0_n71 = k0_m9_sum;
   logic [43:0] k0_s_9_n72;
   assign k0_s_9_n72 = 44'(k0_before_n70_c6) + 44'(k0_n71);
   logic [16:0] k0_n74;
@@ -303,61 +328,61 @@ module hls_montgomery (
   logic [25:0] k0_n77;
   assign k0_n77 = n_q[4'd0];
   logic [42:0] k0_n78;
-  assign k0_n78 = k0_m0_p[3];
+  assign k0_n78 = k0_m0_sum;
   logic [44:0] k0_s_0_n79;
   assign k0_s_0_n79 = 45'(k0_s_0_n20_c13) + 45'(k0_n78);
   logic [25:0] k0_n80;
   assign k0_n80 = n_q[4'd1];
   logic [42:0] k0_n81;
-  assign k0_n81 = k0_m1_p[3];
+  assign k0_n81 = k0_m1_sum;
   logic [44:0] k0_s_1_n82;
   assign k0_s_1_n82 = 45'(k0_s_1_n25_c13) + 45'(k0_n81);
   logic [25:0] k0_n83;
   assign k0_n83 = n_q[4'd2];
   logic [42:0] k0_n84;
-  assign k0_n84 = k0_m2_p[3];
+  assign k0_n84 = k0_m2_sum;
   logic [44:0] k0_s_2_n85;
   assign k0_s_2_n85 = 45'(k0_s_2_n31_c13) + 45'(k0_n84);
   logic [25:0] k0_n86;
   assign k0_n86 = n_q[4'd3];
   logic [42:0] k0_n87;
-  assign k0_n87 = k0_m3_p[3];
+  assign k0_n87 = k0_m3_sum;
   logic [44:0] k0_s_3_n88;
   assign k0_s_3_n88 = 45'(k0_s_3_n37_c13) + 45'(k0_n87);
   logic [25:0] k0_n89;
   assign k0_n89 = n_q[4'd4];
   logic [42:0] k0_n90;
-  assign k0_n90 = k0_m4_p[3];
+  assign k0_n90 = k0_m4_sum;
   logic [44:0] k0_s_4_n91;
   assign k0_s_4_n91 = 45'(k0_s_4_n42_c13) + 45'(k0_n90);
   logic [25:0] k0_n92;
   assign k0_n92 = n_q[4'd5];
   logic [42:0] k0_n93;
-  assign k0_n93 = k0_m5_p[3];
+  assign k0_n93 = k0_m5_sum;
   logic [44:0] k0_s_5_n94;
   assign k0_s_5_n94 = 45'(k0_s_5_n48_c13) + 45'(k0_n93);
   logic [25:0] k0_n95;
   assign k0_n95 = n_q[4'd6];
   logic [42:0] k0_n96;
-  assign k0_n96 = k0_m6_p[3];
+  assign k0_n96 = k0_m6_sum;
   logic [44:0] k0_s_6_n97;
   assign k0_s_6_n97 = 45'(k0_s_6_n54_c13) + 45'(k0_n96);
   logic [25:0] k0_n98;
   assign k0_n98 = n_q[4'd7];
   logic [42:0] k0_n99;
-  assign k0_n99 = k0_m7_p[3];
+  assign k0_n99 = k0_m7_sum;
   logic [44:0] k0_s_7_n100;
   assign k0_s_7_n100 = 45'(k0_s_7_n60_c13) + 45'(k0_n99);
   logic [25:0] k0_n101;
   assign k0_n101 = n_q[4'd8];
   logic [42:0] k0_n102;
-  assign k0_n102 = k0_m8_p[3];
+  assign k0_n102 = k0_m8_sum;
   logic [44:0] k0_s_8_n103;
   assign k0_s_8_n103 = 45'(k0_s_8_n66_c13) + 45'(k0_n102);
   logic [25:0] k0_n104;
   assign k0_n104 = n_q[4'd9];
   logic [42:0] k0_n105;
-  assign k0_n105 = k0_m9_p[3];
+  assign k0_n105 = k0_m9_sum;
   logic [44:0] k0_s_9_n106;
   assign k0_s_9_n106 = 45'(k0_s_9_n72_c13) + 45'(k0_n105);
   logic [27:0] k0_n107;
@@ -439,110 +464,160 @@ module hls_montgomery (
   assign k0_m0_a = k0_valid[2] ? k0_n10_c2 : k0_n77_c9;
   logic [16:0] k0_m0_b;
   assign k0_m0_b = k0_valid[2] ? k0_digit_n5 : k0_factor_n76;
+  prim_mul #(
+    .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_m0_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_m0_a_q), .b_i(k0_m0_b_q),
+    .product_o(k0_m0_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_m0_p[0] <= 43'(k0_m0_a) * 43'(k0_m0_b);
-    k0_m0_p[1] <= k0_m0_p[0];
-    k0_m0_p[2] <= k0_m0_p[1];
-    k0_m0_p[3] <= k0_m0_p[2];
+    k0_m0_a_q <= k0_m0_a;
+    k0_m0_b_q <= k0_m0_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m1_a;
   assign k0_m1_a = k0_valid[2] ? k0_n21_c2 : k0_n80_c9;
   logic [16:0] k0_m1_b;
   assign k0_m1_b = k0_valid[2] ? k0_digit_n5 : k0_factor_n76;
+  prim_mul #(
+    .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_m1_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_m1_a_q), .b_i(k0_m1_b_q),
+    .product_o(k0_m1_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_m1_p[0] <= 43'(k0_m1_a) * 43'(k0_m1_b);
-    k0_m1_p[1] <= k0_m1_p[0];
-    k0_m1_p[2] <= k0_m1_p[1];
-    k0_m1_p[3] <= k0_m1_p[2];
+    k0_m1_a_q <= k0_m1_a;
+    k0_m1_b_q <= k0_m1_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m2_a;
   assign k0_m2_a = k0_valid[2] ? k0_n27_c2 : k0_n83_c9;
   logic [16:0] k0_m2_b;
   assign k0_m2_b = k0_valid[2] ? k0_digit_n5 : k0_factor_n76;
+  prim_mul #(
+    .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_m2_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_m2_a_q), .b_i(k0_m2_b_q),
+    .product_o(k0_m2_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_m2_p[0] <= 43'(k0_m2_a) * 43'(k0_m2_b);
-    k0_m2_p[1] <= k0_m2_p[0];
-    k0_m2_p[2] <= k0_m2_p[1];
-    k0_m2_p[3] <= k0_m2_p[2];
+    k0_m2_a_q <= k0_m2_a;
+    k0_m2_b_q <= k0_m2_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m3_a;
   assign k0_m3_a = k0_valid[2] ? k0_n33_c2 : k0_n86_c9;
   logic [16:0] k0_m3_b;
   assign k0_m3_b = k0_valid[2] ? k0_digit_n5 : k0_factor_n76;
+  prim_mul #(
+    .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_m3_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_m3_a_q), .b_i(k0_m3_b_q),
+    .product_o(k0_m3_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_m3_p[0] <= 43'(k0_m3_a) * 43'(k0_m3_b);
-    k0_m3_p[1] <= k0_m3_p[0];
-    k0_m3_p[2] <= k0_m3_p[1];
-    k0_m3_p[3] <= k0_m3_p[2];
+    k0_m3_a_q <= k0_m3_a;
+    k0_m3_b_q <= k0_m3_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m4_a;
   assign k0_m4_a = k0_valid[2] ? k0_n38_c2 : k0_n89_c9;
   logic [16:0] k0_m4_b;
   assign k0_m4_b = k0_valid[2] ? k0_digit_n5 : k0_factor_n76;
+  prim_mul #(
+    .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_m4_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_m4_a_q), .b_i(k0_m4_b_q),
+    .product_o(k0_m4_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_m4_p[0] <= 43'(k0_m4_a) * 43'(k0_m4_b);
-    k0_m4_p[1] <= k0_m4_p[0];
-    k0_m4_p[2] <= k0_m4_p[1];
-    k0_m4_p[3] <= k0_m4_p[2];
+    k0_m4_a_q <= k0_m4_a;
+    k0_m4_b_q <= k0_m4_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m5_a;
   assign k0_m5_a = k0_valid[2] ? k0_n44_c2 : k0_n92_c9;
   logic [16:0] k0_m5_b;
   assign k0_m5_b = k0_valid[2] ? k0_digit_n5 : k0_factor_n76;
+  prim_mul #(
+    .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_m5_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_m5_a_q), .b_i(k0_m5_b_q),
+    .product_o(k0_m5_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_m5_p[0] <= 43'(k0_m5_a) * 43'(k0_m5_b);
-    k0_m5_p[1] <= k0_m5_p[0];
-    k0_m5_p[2] <= k0_m5_p[1];
-    k0_m5_p[3] <= k0_m5_p[2];
+    k0_m5_a_q <= k0_m5_a;
+    k0_m5_b_q <= k0_m5_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m6_a;
   assign k0_m6_a = k0_valid[2] ? k0_n50_c2 : k0_n95_c9;
   logic [16:0] k0_m6_b;
   assign k0_m6_b = k0_valid[2] ? k0_digit_n5 : k0_factor_n76;
+  prim_mul #(
+    .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_m6_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_m6_a_q), .b_i(k0_m6_b_q),
+    .product_o(k0_m6_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_m6_p[0] <= 43'(k0_m6_a) * 43'(k0_m6_b);
-    k0_m6_p[1] <= k0_m6_p[0];
-    k0_m6_p[2] <= k0_m6_p[1];
-    k0_m6_p[3] <= k0_m6_p[2];
+    k0_m6_a_q <= k0_m6_a;
+    k0_m6_b_q <= k0_m6_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m7_a;
   assign k0_m7_a = k0_valid[2] ? k0_n56_c2 : k0_n98_c9;
   logic [16:0] k0_m7_b;
   assign k0_m7_b = k0_valid[2] ? k0_digit_n5 : k0_factor_n76;
+  prim_mul #(
+    .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_m7_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_m7_a_q), .b_i(k0_m7_b_q),
+    .product_o(k0_m7_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_m7_p[0] <= 43'(k0_m7_a) * 43'(k0_m7_b);
-    k0_m7_p[1] <= k0_m7_p[0];
-    k0_m7_p[2] <= k0_m7_p[1];
-    k0_m7_p[3] <= k0_m7_p[2];
+    k0_m7_a_q <= k0_m7_a;
+    k0_m7_b_q <= k0_m7_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m8_a;
   assign k0_m8_a = k0_valid[2] ? k0_n62_c2 : k0_n101_c9;
   logic [16:0] k0_m8_b;
   assign k0_m8_b = k0_valid[2] ? k0_digit_n5 : k0_factor_n76;
+  prim_mul #(
+    .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_m8_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_m8_a_q), .b_i(k0_m8_b_q),
+    .product_o(k0_m8_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_m8_p[0] <= 43'(k0_m8_a) * 43'(k0_m8_b);
-    k0_m8_p[1] <= k0_m8_p[0];
-    k0_m8_p[2] <= k0_m8_p[1];
-    k0_m8_p[3] <= k0_m8_p[2];
+    k0_m8_a_q <= k0_m8_a;
+    k0_m8_b_q <= k0_m8_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m9_a;
   assign k0_m9_a = k0_valid[2] ? k0_n68_c2 : k0_n104_c9;
   logic [16:0] k0_m9_b;
   assign k0_m9_b = k0_valid[2] ? k0_digit_n5 : k0_factor_n76;
+  prim_mul #(
+    .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
+    .TileA(TileA), .TileB(TileB)
+  ) k0_m9_tiles (
+    .clk_i, .en_i(1'b1), .a_i(k0_m9_a_q), .b_i(k0_m9_b_q),
+    .product_o(k0_m9_sum)
+  );
   always_ff @(posedge clk_i) begin
-    k0_m9_p[0] <= 43'(k0_m9_a) * 43'(k0_m9_b);
-    k0_m9_p[1] <= k0_m9_p[0];
-    k0_m9_p[2] <= k0_m9_p[1];
-    k0_m9_p[3] <= k0_m9_p[2];
+    k0_m9_a_q <= k0_m9_a;
+    k0_m9_b_q <= k0_m9_b;
   end
   always_ff @(posedge clk_i) begin
     k0_n8_c1 <= k0_n8;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::names::Names;
-use super::{Options, address_bits, elements, vector};
+use super::products::{First, is_by_tiles};
+use super::{Options, address_bits, vector};
 use crate::analysis::{Layout, is_registers};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Graph, Memory, Node, Op, Role, bits};
@@ -300,21 +301,25 @@ impl<'d> Emission<'d> {
             // Divisions have been expanded.
             Op::Div(..) | Op::Rem(..) => return,
         };
-        let (shared, stages) = (self.shared_product(node, bits), self.scheduled.registers[node.index()]);
-        if stages == 0 || shared.is_some() {
+        let (shared, cycles) = (self.shared_product(node, bits), self.scheduled.registers[node.index()]);
+        if cycles == 0 || shared.is_some() {
             let text = shared.unwrap_or(text);
             let _ = writeln!(out, "  logic{} {name};\n  assign {name} = {text};", vector(bits));
             return;
         }
-        let _ = writeln!(out, "  logic{}{} {name}_p;", elements(stages as usize), vector(bits));
-        let _ = writeln!(out, "  logic{} {name};\n  assign {name} = {name}_p[{}];", vector(bits), stages - 1);
-        let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
-        let run = self.if_run();
-        let _ = writeln!(out, "    {run}{name}_p[0] <= {text};");
-        for stage in 1..stages {
-            let _ = writeln!(out, "    {run}{name}_p[{stage}] <= {name}_p[{}];", stage - 1);
-        }
-        let _ = writeln!(out, "  end");
+        let first = match op {
+            Op::Mul(a, b) if is_by_tiles([self.width(a), self.width(b)], cycles) => {
+                let mut operands = [a, b].map(|operand| (self.at(operand, cycle), self.width(operand).0));
+                // The wider operand is cut into the longer tiles.
+                operands.sort_by_key(|(_, bits)| std::cmp::Reverse(*bits));
+                First::Tiles(operands)
+            }
+            _ => First::Operation(text),
+        };
+        first.declare(out, &name, bits, cycles);
+        let result = first.result(&name, cycles);
+        let _ = writeln!(out, "  logic{} {name};\n  assign {name} = {result};", vector(bits));
+        self.product(out, &name, bits, cycles, &first);
     }
 
     /// The signal of the element that an access reads, in the cycle of its arrival.

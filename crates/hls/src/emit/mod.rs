@@ -8,6 +8,7 @@ pub(crate) mod bench;
 mod kernel;
 mod memory;
 mod names;
+mod products;
 mod sharing;
 mod stall;
 mod trusted;
@@ -19,6 +20,7 @@ use crate::analysis::is_registers;
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Memory, Role, bits};
 use crate::pragma::Mode;
+use crate::schedule::MULTIPLIER_BITS;
 use kernel::Emission;
 pub use zeros::ZeroBits;
 
@@ -125,7 +127,16 @@ impl Design {
                 schedule.cycles(&one.kernel)
             );
         }
-        let _ = writeln!(out, "module {name} (");
+        if self.parts().is_empty() {
+            let _ = writeln!(out, "module {name} (");
+        } else {
+            let _ = writeln!(out, "module {name} #(");
+            let tile = MULTIPLIER_BITS;
+            let _ = writeln!(out, "  // Bits of the first factor of a multiplier (18 for an ECP5, 26 for a DSP48E2).");
+            let _ = writeln!(out, "  parameter int unsigned TileA = {tile},");
+            let _ = writeln!(out, "  // Bits of its second factor (18 for an ECP5, 17 for a DSP48E2).");
+            let _ = writeln!(out, "  parameter int unsigned TileB = {tile}\n) (");
+        }
         let mut ports = vec![
             Port::new(true, "", "clk_i", "Clock."),
             Port::new(true, "", "rst_ni", "Asynchronous reset, active low."),

@@ -3,24 +3,40 @@
 use std::fmt::Write as _;
 
 use super::kernel::Emission;
-use super::{elements, vector};
+use super::products::{First, is_by_tiles};
+use super::vector;
 use crate::ir::Node;
 use crate::sharing::Unit;
 
 impl Emission<'_> {
-    /// The registers of the shared multipliers. Products are declared after them.
+    /// The signals of the shared multipliers. Products are declared after them.
     pub(super) fn declare_multipliers(&self, out: &mut String) {
         for (number, unit) in self.scheduled.sharing.units.iter().enumerate() {
-            let name = self.multiplier(number);
-            let _ = writeln!(out, "  logic{}{} {name}_p;", elements(unit.cycles as usize), vector(unit.bits));
+            self.first(number, unit).declare(out, &self.multiplier(number), unit.bits, unit.cycles);
         }
+    }
+
+    /// What the first register of a shared multiplier takes.
+    fn first(&self, number: usize, unit: &Unit) -> First {
+        let (name, bits) = (self.multiplier(number), unit.bits);
+        let signals =
+            [("a", 0), ("b", 1)].map(|(suffix, operand)| (format!("{name}_{suffix}"), unit.operands[operand]));
+        if is_by_tiles(unit.operands, unit.cycles) {
+            return First::Tiles(signals.map(|(signal, (own, _))| (signal, own)));
+        }
+        let [a, b] = signals.map(|(signal, of)| match of {
+            (own, _) if own == bits => signal,
+            (_, true) => format!("{bits}'(signed'({signal}))"),
+            (_, false) => format!("{bits}'({signal})"),
+        });
+        First::Operation(format!("{a} * {b}"))
     }
 
     /// The text of a product, if its multiplier is shared.
     pub(super) fn shared_product(&self, node: Node, bits: u32) -> Option<String> {
         let number = self.scheduled.sharing.unit(node)?;
         let unit = &self.scheduled.sharing.units[number];
-        let product = format!("{}_p[{}]", self.multiplier(number), unit.cycles - 1);
+        let product = self.first(number, unit).result(&self.multiplier(number), unit.cycles);
         Some(if unit.bits == bits { product } else { format!("{bits}'({product})") })
     }
 
@@ -39,18 +55,7 @@ impl Emission<'_> {
                 let _ =
                     writeln!(out, "  logic{} {name}_{suffix};\n  assign {name}_{suffix} = {selected};", vector(bits));
             }
-            let (bits, run) = (unit.bits, self.if_run());
-            let long = |operand: usize, suffix: &str| match unit.operands[operand] {
-                (own, _) if own == bits => format!("{name}_{suffix}"),
-                (_, true) => format!("{bits}'(signed'({name}_{suffix}))"),
-                (_, false) => format!("{bits}'({name}_{suffix})"),
-            };
-            let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
-            let _ = writeln!(out, "    {run}{name}_p[0] <= {} * {};", long(0, "a"), long(1, "b"));
-            for stage in 1..unit.cycles {
-                let _ = writeln!(out, "    {run}{name}_p[{stage}] <= {name}_p[{}];", stage - 1);
-            }
-            let _ = writeln!(out, "  end");
+            self.product(out, &name, unit.bits, unit.cycles, &self.first(number, unit));
         }
     }
 

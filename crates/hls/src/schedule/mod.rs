@@ -24,6 +24,7 @@ mod types;
 mod work;
 
 pub(crate) use limits::MEMORY_CYCLES;
+pub(crate) use target::MULTIPLIER_BITS;
 pub use target::Target;
 pub use types::{Address, Schedule};
 

@@ -2,6 +2,9 @@
 
 use crate::ir::{Graph, Node, Op, Widths, bits};
 
+/// Bits of each operand of a multiplier of an ECP5.
+pub(crate) const MULTIPLIER_BITS: u32 = 18;
+
 /// A technology and a clock period. All times are in ns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
@@ -46,7 +49,7 @@ impl Target {
             adder: 2.2,
             carry: 0.05,
             spread: 1.4,
-            multiplier_bits: 18,
+            multiplier_bits: MULTIPLIER_BITS,
             multiplier_cycles: 2,
             constant_digits: 8,
         }

@@ -19,12 +19,15 @@ pub(crate) fn find() -> Option<PathBuf> {
     roots.find(|root| root.join("bin/verilator_bin").exists())
 }
 
+/// The module of products wider than a multiplier.
+const PRIM_MUL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../hw/rtl/prim/prim_mul.sv");
+
 /// Builds the bench of `bench.sv` in a folder.
 pub(crate) fn build(root: &Path, folder: &Path) -> Output {
     let mut build = Command::new(root.join("bin/verilator_bin"));
     build.env("VERILATOR_ROOT", root).env("MAKEFLAGS", MAKEFLAGS).current_dir(folder);
     build.args(["--binary", "--timing", "--assert", "--quiet", "-Wno-lint", "-Wno-style", "-Wno-fatal"]);
-    build.args(["--x-assign", "unique", "--x-initial", "unique", "--top-module", "bench", "bench.sv"]);
+    build.args(["--x-assign", "unique", "--x-initial", "unique", "--top-module", "bench", "bench.sv", PRIM_MUL]);
     build.output().unwrap_or_else(|error| panic!("verilator: {error}"))
 }
 

@@ -18,7 +18,8 @@ Example:
   $ ciphermill hls compile hw/hls/ntt_gs.c -D N=256 -D Q=3329 -D B=2 --out ntt
 
 The files are NAME.sv (the module), NAME.json (the report), NAME.schedule.txt (operations and accesses by cycle) and \
-NAME.svg (the same as a picture), where NAME is the function. All four are written, or none.")]
+NAME.svg (the same as a picture), where NAME is the function. If the module has products wider than a multiplier, \
+prim_mul.sv is their module. All files are written, or none.")]
 pub(super) struct Args {
     #[command(flatten)]
     source: SourceArgs,
@@ -45,14 +46,18 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let progress = Progress::spinner("compile");
     let (design, report) = args.source.compile(&source, &function)?;
     let memories = if args.memories == "outside" { Memories::Outside } else { Memories::Inside };
-    let contents = [
-        ("sv", design.to_systemverilog(&Options { name: &function, source: source.name(), memories })),
-        ("json", report.to_json()),
-        ("schedule.txt", report.schedule_text()),
-        ("svg", report.picture()),
+    let options = Options { name: &function, source: source.name(), memories };
+    let mut contents = vec![
+        (format!("{function}.sv"), design.to_systemverilog(&options)),
+        (format!("{function}.json"), report.to_json()),
+        (format!("{function}.schedule.txt"), report.schedule_text()),
+        (format!("{function}.svg"), report.picture()),
     ];
+    // A part is the same for every function, and may be there from another one.
+    let parts = design.parts().iter().filter(|(file, text)| !is_in(&args.out.join(file), text));
+    contents.extend(parts.map(|(file, text)| ((*file).to_owned(), (*text).to_owned())));
     drop(progress);
-    let written = write(&args.out, &function, &contents, args.force)?;
+    let written = write(&args.out, &contents, args.force)?;
     let mut table = output::table(["file", "size"]);
     for (path, bytes) in &written {
         table.add_row([path.display().to_string(), output::human_bytes(*bytes)]);
@@ -60,11 +65,16 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     output::result(args.json, &report, &format!("{}\n{table}", summary(&report, &args.source.target())))
 }
 
-/// Writes all files of a function, or none; returns their paths and sizes.
+/// Whether a file has this text.
+fn is_in(path: &Path, text: &str) -> bool {
+    let is_as_long = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == text.len() as u64);
+    is_as_long && fs::read(path).is_ok_and(|found| found == text.as_bytes())
+}
+
+/// Writes all files, or none; returns their paths and sizes.
 pub(super) fn write(
     directory: &Path,
-    name: &str,
-    contents: &[(&str, String)],
+    contents: &[(String, String)],
     force: bool,
 ) -> Result<Vec<(PathBuf, u64)>, CliError> {
     match fs::create_dir(directory) {
@@ -75,8 +85,8 @@ pub(super) fn write(
     }
     let mut pending = Vec::with_capacity(contents.len());
     let mut written = Vec::with_capacity(contents.len());
-    for (ending, text) in contents {
-        let path = directory.join(format!("{name}.{ending}"));
+    for (name, text) in contents {
+        let path = directory.join(name);
         let mut file = PendingFile::create(&path, files::PUBLIC, force)?;
         file.fill(|out| out.write_all(text.as_bytes()))?;
         pending.push(file);

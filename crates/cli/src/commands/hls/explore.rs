@@ -65,9 +65,9 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     }
     let mut text = table(&found);
     if let Some(directory) = &args.out {
-        let contents =
-            [("points.json", found.to_json()), ("points.csv", found.to_csv()), ("points.svg", found.picture())];
-        for (path, bytes) in write(directory, &function, &contents, args.force)? {
+        let file = |ending: &str, text: String| (format!("{function}.points.{ending}"), text);
+        let contents = [file("json", found.to_json()), file("csv", found.to_csv()), file("svg", found.picture())];
+        for (path, bytes) in write(directory, &contents, args.force)? {
             text += &format!("\n{}: {}", path.display(), output::human_bytes(bytes));
         }
     }

@@ -1,0 +1,132 @@
+//! Products that take several cycles.
+//!
+//! A product that fits into one multiplier is an operation with registers after it. A tool does not move such registers between
+//! the multipliers of a wider product and their sum. A wider product is therefore an instance of `prim_mul`, which has
+//! registers there.
+
+use std::fmt::Write as _;
+
+use super::kernel::Emission;
+use super::{elements, vector};
+use crate::compile::{Design, Scheduled};
+use crate::ir::{Node, Op};
+use crate::schedule::MULTIPLIER_BITS;
+
+/// The source of `prim_mul`.
+const PRIM_MUL: &str = include_str!("../../../../hw/rtl/prim/prim_mul.sv");
+
+/// The stages of an instance. Of the further cycles of a product, one is that of registers before the instance, near to its
+/// multipliers, and the others are those of registers after it.
+const STAGES: u32 = 3;
+
+/// What a product of several cycles begins with.
+pub(super) enum First {
+    /// The value of an expression.
+    Operation(String),
+    /// The product of two signals, each with its bits, by several multipliers.
+    Tiles([(String, u32); 2]),
+}
+
+impl First {
+    /// The registers of a product of this many cycles that come after the operation or the instance.
+    fn after(&self, cycles: u32) -> u32 {
+        match self {
+            Self::Operation(_) => cycles,
+            Self::Tiles(_) => cycles - STAGES - 1,
+        }
+    }
+
+    /// The signal of the product.
+    pub(super) fn result(&self, name: &str, cycles: u32) -> String {
+        match self.after(cycles) {
+            0 => format!("{name}_sum"),
+            registers => format!("{name}_p[{}]", registers - 1),
+        }
+    }
+
+    /// Declares the signal of the product, and those that lead to it.
+    pub(super) fn declare(&self, out: &mut String, name: &str, bits: u32, cycles: u32) {
+        if let Self::Tiles([a, b]) = self {
+            let _ = writeln!(out, "  logic{} {name}_a_q;\n  logic{} {name}_b_q;", vector(a.1), vector(b.1));
+            let _ = writeln!(out, "  logic{} {name}_sum;", vector(bits));
+        }
+        if self.after(cycles) > 0 {
+            let _ = writeln!(out, "  logic{}{} {name}_p;", elements(self.after(cycles) as usize), vector(bits));
+        }
+    }
+}
+
+/// Whether a product needs several multipliers: an operand is wider than one, and none has a sign. The widths are the bits of
+/// the operands, and whether the highest one is a sign.
+pub(super) fn is_by_tiles(widths: [(u32, bool); 2], cycles: u32) -> bool {
+    cycles > STAGES
+        && widths.iter().all(|(_, signed)| !signed)
+        && widths.iter().any(|(bits, _)| *bits > MULTIPLIER_BITS)
+}
+
+impl Emission<'_> {
+    /// A product whose signals are declared.
+    pub(super) fn product(&self, out: &mut String, name: &str, bits: u32, cycles: u32, first: &First) {
+        let run = self.if_run();
+        if let First::Tiles([a, b]) = first {
+            let enable = if run.is_empty() { "1'b1".to_owned() } else { format!("k{}_run", self.number) };
+            let _ = writeln!(out, "  prim_mul #(");
+            let _ = writeln!(out, "    .AWidth({}), .BWidth({}), .OutWidth({bits}), .Stages({STAGES}),", a.1, b.1);
+            let _ = writeln!(out, "    .TileA(TileA), .TileB(TileB)\n  ) {name}_tiles (");
+            let _ = writeln!(out, "    .clk_i, .en_i({enable}), .a_i({name}_a_q), .b_i({name}_b_q),");
+            let _ = writeln!(out, "    .product_o({name}_sum)\n  );");
+        }
+        let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
+        let taken = match first {
+            First::Operation(text) => text.clone(),
+            First::Tiles([a, b]) => {
+                let _ = writeln!(out, "    {run}{name}_a_q <= {};\n    {run}{name}_b_q <= {};", a.0, b.0);
+                format!("{name}_sum")
+            }
+        };
+        for stage in 0..first.after(cycles) {
+            let before = if stage == 0 { taken.clone() } else { format!("{name}_p[{}]", stage - 1) };
+            let _ = writeln!(out, "    {run}{name}_p[{stage}] <= {before};");
+        }
+        let _ = writeln!(out, "  end");
+    }
+}
+
+impl Scheduled {
+    /// Whether a multiplier of the kernel is an instance of `prim_mul`.
+    fn has_tiles(&self) -> bool {
+        let graph = &self.kernel.graph;
+        let is_wide = |(node, data): (Node, &crate::ir::NodeData)| match data.op {
+            Op::Mul(a, b) if self.widths.get(graph, node).0 > 0 => match self.sharing.unit(node) {
+                Some(unit) => is_by_tiles(self.sharing.units[unit].operands, self.sharing.units[unit].cycles),
+                None => {
+                    is_by_tiles([a, b].map(|operand| self.widths.get(graph, operand)), self.registers[node.index()])
+                }
+            },
+            _ => false,
+        };
+        graph.nodes().any(is_wide)
+    }
+}
+
+impl Design {
+    /// The modules that [`to_systemverilog`](Self::to_systemverilog) contains instances of, each with its file and its text.
+    ///
+    /// A product of operands of more than 18 bits is an instance of `prim_mul`.
+    ///
+    /// # Example
+    /// ```
+    /// use ciphermill_hls::Source;
+    /// use ciphermill_hls::schedule::Target;
+    ///
+    /// let text = "#include <stdint.h>\nuint64_t f(uint32_t x, uint32_t y) { return (uint64_t)x * y; }";
+    /// let design = Source::new("f.c", text).compile(&[], "f", &Target::ecp5(100.0))?;
+    /// let files: Vec<&str> = design.parts().iter().map(|(file, _)| *file).collect();
+    /// assert_eq!(files, ["prim_mul.sv"]);
+    /// # Ok::<(), ciphermill_hls::Diagnostic>(())
+    /// ```
+    #[must_use]
+    pub fn parts(&self) -> &'static [(&'static str, &'static str)] {
+        if self.kernels.iter().any(Scheduled::has_tiles) { &[("prim_mul.sv", PRIM_MUL)] } else { &[] }
+    }
+}
