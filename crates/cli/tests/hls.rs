@@ -73,6 +73,27 @@ fn the_transform_of_the_paper_is_compiled_to_four_files() {
 }
 
 #[test]
+fn the_module_of_wide_products_is_written_once_and_never_replaced() {
+    let bench = bench();
+    let source = "hw/hls/negacyclic.c";
+    let sizes = ["-D", "N=256", "-D", "Q=8380417", "-D", "B=2"];
+    let compile = |function: &str| {
+        let words = ["hls", "compile", source, "--function", function, "--out", "made"];
+        bench.run(words.iter().chain(&sizes))
+    };
+    assert!(compile("negacyclic").done().contains("made/prim_mul.sv"));
+    let part = bench.read("made/prim_mul.sv");
+    assert!(String::from_utf8_lossy(&part).contains("\nmodule prim_mul #("));
+    // Another function needs the same file, which is there.
+    let second = compile("negacyclic_inverse").done();
+    assert!(second.contains("made/negacyclic_inverse.sv") && !second.contains("prim_mul.sv"), "{second}");
+    // A file of this name with another text stops all files.
+    bench.write("made/prim_mul.sv", "mine");
+    compile("negacyclic_product").failed(&["made/prim_mul.sv exists already", "(--force)"]);
+    assert!(!bench.path("made/negacyclic_product.sv").exists());
+}
+
+#[test]
 fn the_function_is_the_first_one_or_the_named_one() {
     let bench = bench();
     let check = |more: &[&str]| bench.run(["hls", "check", SOURCE].iter().chain(more));

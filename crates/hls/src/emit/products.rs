@@ -19,7 +19,7 @@ const PRIM_MUL: &str = include_str!("../../../../hw/rtl/prim/prim_mul.sv");
 /// multipliers, and the others are those of registers after it.
 const STAGES: u32 = 3;
 
-/// What a product of several cycles begins with.
+/// The beginning of a product of several cycles.
 pub(super) enum First {
     /// The value of an expression.
     Operation(String),
@@ -44,7 +44,7 @@ impl First {
         }
     }
 
-    /// Declares the signal of the product, and those that lead to it.
+    /// Declares the signals of the product.
     pub(super) fn declare(&self, out: &mut String, name: &str, bits: u32, cycles: u32) {
         if let Self::Tiles([a, b]) = self {
             let _ = writeln!(out, "  logic{} {name}_a_q;\n  logic{} {name}_b_q;", vector(a.1), vector(b.1));

@@ -16,7 +16,7 @@ impl Emission<'_> {
         }
     }
 
-    /// What the first register of a shared multiplier takes.
+    /// The beginning of a shared multiplier.
     fn first(&self, number: usize, unit: &Unit) -> First {
         let (name, bits) = (self.multiplier(number), unit.bits);
         let signals =
