@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::Options;
 use super::names::Names;
 use super::products::{First, is_by_tiles};
-use super::{Options, address_bits, vector};
+use super::vectors::{address_bits, vector};
 use crate::analysis::{Layout, is_registers};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Graph, Memory, Node, Op, Role, bits};
@@ -99,12 +100,17 @@ impl<'d> Emission<'d> {
 
     /// ` && kN_run`, if the kernel may stall.
     pub(super) fn and_run(&self) -> String {
-        if self.scheduled.waits(self.design) { format!(" && k{}_run", self.number) } else { String::new() }
+        self.run().map(|signal| format!(" && {signal}")).unwrap_or_default()
+    }
+
+    /// `kN_run`, if the kernel may stall.
+    pub(super) fn run(&self) -> Option<String> {
+        self.scheduled.waits(self.design).then(|| format!("k{}_run", self.number))
     }
 
     /// `if (kN_run) `, if the kernel may stall.
     pub(super) fn if_run(&self) -> String {
-        if self.scheduled.waits(self.design) { format!("if (k{}_run) ", self.number) } else { String::new() }
+        self.run().map(|signal| format!("if ({signal}) ")).unwrap_or_default()
     }
 
     pub(super) fn write(&self, out: &mut String) {
@@ -319,7 +325,7 @@ impl<'d> Emission<'d> {
         first.declare(out, &name, bits, cycles);
         let result = first.result(&name, cycles);
         let _ = writeln!(out, "  logic{} {name};\n  assign {name} = {result};", vector(bits));
-        self.product(out, &name, bits, cycles, &first);
+        first.write(out, &name, bits, cycles, self.run().as_deref());
     }
 
     /// The signal of the element that an access reads, in the cycle of its arrival.

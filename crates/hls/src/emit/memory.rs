@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Memories, Options, Port, address_bits, elements, vector};
+use super::vectors::{address_bits, elements, vector};
+use super::{Memories, Options, Port};
 use crate::analysis::{Layout, is_block, is_registers};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Memory, Role};

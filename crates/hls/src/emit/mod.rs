@@ -12,6 +12,7 @@ mod products;
 mod sharing;
 mod stall;
 mod trusted;
+mod vectors;
 mod zeros;
 
 use std::fmt::Write as _;
@@ -22,22 +23,8 @@ use crate::ir::{Memory, Role, bits};
 use crate::pragma::Mode;
 use crate::schedule::MULTIPLIER_BITS;
 use kernel::Emission;
+use vectors::{elements, vector};
 pub use zeros::ZeroBits;
-
-/// The bits of an address among `places` places.
-fn address_bits(places: usize) -> u32 {
-    bits((0, places.max(2) as i128 - 1))
-}
-
-/// The range of a vector's bits.
-fn vector(bits: u32) -> String {
-    if bits == 1 { String::new() } else { format!(" [{}:0]", bits - 1) }
-}
-
-/// The range of a dimension of `count` elements.
-fn elements(count: usize) -> String {
-    format!(" [{}:0]", count - 1)
-}
 
 /// Where the banks of a function's arrays are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

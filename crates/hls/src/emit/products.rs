@@ -6,8 +6,7 @@
 
 use std::fmt::Write as _;
 
-use super::kernel::Emission;
-use super::{elements, vector};
+use super::vectors::{elements, vector};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Node, Op};
 use crate::schedule::MULTIPLIER_BITS;
@@ -54,6 +53,31 @@ impl First {
             let _ = writeln!(out, "  logic{}{} {name}_p;", elements(self.after(cycles) as usize), vector(bits));
         }
     }
+
+    /// The product, whose signals are declared. `run` is the signal without which its registers hold their values.
+    pub(super) fn write(&self, out: &mut String, name: &str, bits: u32, cycles: u32, run: Option<&str>) {
+        if let Self::Tiles([a, b]) = self {
+            let _ = writeln!(out, "  prim_mul #(");
+            let _ = writeln!(out, "    .AWidth({}), .BWidth({}), .OutWidth({bits}), .Stages({STAGES}),", a.1, b.1);
+            let _ = writeln!(out, "    .TileA(TileA), .TileB(TileB)\n  ) {name}_tiles (");
+            let _ = writeln!(out, "    .clk_i, .en_i({}), .a_i({name}_a_q), .b_i({name}_b_q),", run.unwrap_or("1'b1"));
+            let _ = writeln!(out, "    .product_o({name}_sum)\n  );");
+        }
+        let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
+        let run = run.map(|signal| format!("if ({signal}) ")).unwrap_or_default();
+        let taken = match self {
+            Self::Operation(text) => text.clone(),
+            Self::Tiles([a, b]) => {
+                let _ = writeln!(out, "    {run}{name}_a_q <= {};\n    {run}{name}_b_q <= {};", a.0, b.0);
+                format!("{name}_sum")
+            }
+        };
+        for stage in 0..self.after(cycles) {
+            let before = if stage == 0 { taken.clone() } else { format!("{name}_p[{}]", stage - 1) };
+            let _ = writeln!(out, "    {run}{name}_p[{stage}] <= {before};");
+        }
+        let _ = writeln!(out, "  end");
+    }
 }
 
 /// Whether a product needs several multipliers: an operand is wider than one, and none has a sign. The widths are the bits of
@@ -62,34 +86,6 @@ pub(super) fn is_by_tiles(widths: [(u32, bool); 2], cycles: u32) -> bool {
     cycles > STAGES
         && widths.iter().all(|(_, signed)| !signed)
         && widths.iter().any(|(bits, _)| *bits > MULTIPLIER_BITS)
-}
-
-impl Emission<'_> {
-    /// A product whose signals are declared.
-    pub(super) fn product(&self, out: &mut String, name: &str, bits: u32, cycles: u32, first: &First) {
-        let run = self.if_run();
-        if let First::Tiles([a, b]) = first {
-            let enable = if run.is_empty() { "1'b1".to_owned() } else { format!("k{}_run", self.number) };
-            let _ = writeln!(out, "  prim_mul #(");
-            let _ = writeln!(out, "    .AWidth({}), .BWidth({}), .OutWidth({bits}), .Stages({STAGES}),", a.1, b.1);
-            let _ = writeln!(out, "    .TileA(TileA), .TileB(TileB)\n  ) {name}_tiles (");
-            let _ = writeln!(out, "    .clk_i, .en_i({enable}), .a_i({name}_a_q), .b_i({name}_b_q),");
-            let _ = writeln!(out, "    .product_o({name}_sum)\n  );");
-        }
-        let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
-        let taken = match first {
-            First::Operation(text) => text.clone(),
-            First::Tiles([a, b]) => {
-                let _ = writeln!(out, "    {run}{name}_a_q <= {};\n    {run}{name}_b_q <= {};", a.0, b.0);
-                format!("{name}_sum")
-            }
-        };
-        for stage in 0..first.after(cycles) {
-            let before = if stage == 0 { taken.clone() } else { format!("{name}_p[{}]", stage - 1) };
-            let _ = writeln!(out, "    {run}{name}_p[{stage}] <= {before};");
-        }
-        let _ = writeln!(out, "  end");
-    }
 }
 
 impl Scheduled {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::kernel::Emission;
 use super::products::{First, is_by_tiles};
-use super::vector;
+use super::vectors::vector;
 use crate::ir::Node;
 use crate::sharing::Unit;
 
@@ -55,7 +55,7 @@ impl Emission<'_> {
                 let _ =
                     writeln!(out, "  logic{} {name}_{suffix};\n  assign {name}_{suffix} = {selected};", vector(bits));
             }
-            self.product(out, &name, unit.bits, unit.cycles, &self.first(number, unit));
+            self.first(number, unit).write(out, &name, unit.bits, unit.cycles, self.run().as_deref());
         }
     }
 

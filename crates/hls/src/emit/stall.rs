@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::kernel::Emission;
-use super::{elements, vector};
+use super::vectors::{elements, vector};
 use crate::analysis::{Layout, is_registers};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Access, Memory, Role};

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use super::kernel::Emission;
-use super::{address_bits, vector};
+use super::vectors::{address_bits, vector};
 use crate::analysis::{Layout, Trusted, is_registers};
 use crate::compile::{Design, Scheduled};
 

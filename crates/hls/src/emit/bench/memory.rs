@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::super::{Options, address_bits, elements, vector};
+use super::super::Options;
+use super::super::vectors::{address_bits, elements, vector};
 use super::{ElementError, OnBench, Run};
 use crate::analysis::{Layout, is_registers};
 use crate::ir::{Memory, Role, State};
