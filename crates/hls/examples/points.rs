@@ -1,8 +1,8 @@
 //! Compiles a function for every combination of values of its macros, runs each schedule on random contents, and prints a JSON
 //! object a line: `points MHZ SOURCE FUNCTION FOLDER [MACRO=VALUE[,VALUE...]...]`.
 //!
-//! FOLDER gets the module of each point, and the parts of these modules. A point whose contents after a run differ from those of the source's reference ends
-//! the command with 1. A point that the compiler refuses has its diagnostic.
+//! FOLDER gets the module of each point, and the parts of these modules. A point whose contents after a run differ from those
+//! of the source's reference ends the command with 1. A point that the compiler refuses has its diagnostic.
 
 use std::error::Error;
 use std::path::Path;

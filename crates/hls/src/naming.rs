@@ -23,12 +23,13 @@ const PARTS: [&str; 19] = [
 /// Checks the names of a function and of its memories.
 pub(crate) fn check(program: &Program, place: Place) -> Result<()> {
     let name = &program.name;
-    if KEYWORDS.split_whitespace().any(|word| word == name) {
-        let what = format!("the function `{name}` would be a module, and `{name}` is a keyword of SystemVerilog");
-        return Err(Problem::new(place, what, "rename it"));
-    }
-    if name == "prim_mul" {
-        let what = "the function `prim_mul` would be a module, and `prim_mul` is the module of wide products";
+    let why = match name.as_str() {
+        "prim_mul" => Some("the module of wide products"),
+        word if KEYWORDS.split_whitespace().any(|keyword| keyword == word) => Some("a keyword of SystemVerilog"),
+        _ => None,
+    };
+    if let Some(why) = why {
+        let what = format!("the function `{name}` would be a module, and `{name}` is {why}");
         return Err(Problem::new(place, what, "rename it"));
     }
     let mut names: HashMap<&str, usize> = HashMap::new();

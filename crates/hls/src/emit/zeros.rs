@@ -126,12 +126,13 @@ impl Design {
                 let wire = emission.wire(node);
                 let at = |node: Node| scheduled.schedule.nodes[node.index()].0;
                 // An operand of an earlier cycle comes from a register.
-                let operand = |one: Node| if at(one) == at(node) { known[one.index()] } else { Known::default() };
-                let constant = |one: Node| graph.constant(one).map(Known::of);
-                let of = match (&wire, data.op) {
-                    (None, Op::Const(value)) => Known::of(value),
-                    (None, _) => Known::default(),
-                    (Some(_), op) => result(graph, op, |one| constant(one).unwrap_or_else(|| operand(one))),
+                let is_here = |one: Node| graph.constant(one).is_some() || at(one) == at(node);
+                let of = match data.op {
+                    Op::Const(value) => Known::of(value),
+                    op if wire.is_some() => {
+                        result(graph, op, |one| if is_here(one) { known[one.index()] } else { Known::default() })
+                    }
+                    _ => Known::default(),
                 };
                 known.push(of);
                 if let Some((signal, width)) = wire {
