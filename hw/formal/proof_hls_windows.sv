@@ -1,6 +1,6 @@
 // Compiled from hw/formal/hls.c by `ciphermill hls compile`: change the source, not this file.
 //
-//   i: 6 iterations, one in 2 cycles, 4 cycles each, 14 in all
+//   i: 6 iterations, one in 2 cycles, 5 cycles each, 15 in all
 module hls_windows (
   input  logic       clk_i,  // Clock.
   input  logic       rst_ni,  // Asynchronous reset, active low.
@@ -11,7 +11,7 @@ module hls_windows (
   input  logic       a_write_i,  // a: the host writes.
   input  logic [2:0] a_row_i,  // a: the row of the place.
   input  logic [7:0] a_data_i,  // a: the element to write.
-  output logic [7:0] a_data_o,  // a: the element of a read, two cycles later.
+  output logic [7:0] a_data_o,  // a: the element of a read, three cycles later.
   input  logic       b_en_i,  // b: the host reads or writes a place while idle_o is high and start_i is low.
   input  logic       b_write_i,  // b: the host writes.
   input  logic [2:0] b_row_i,  // b: the row of the place.
@@ -48,6 +48,10 @@ module hls_windows (
     end
   end
 
+  // The data of the block memory a comes late in a cycle.
+  logic [0:0] [1:0] [7:0] a_read_data_q;
+  always_ff @(posedge clk_i) a_read_data_q <= a_read_data;
+
   // The memory b: 1 banks of 8 elements.
   logic [0:0] b_read_en, b_write_en;
   logic [0:0] [2:0] b_read_addr, b_write_addr;
@@ -82,38 +86,39 @@ module hls_windows (
       k0_wait_q <= k0_wait_q - 1'b1;
     end
   end
-  logic [3:0] k0_valid;
+  logic [4:0] k0_valid;
   assign k0_valid[0] = k0_issue;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) k0_valid[3:1] <= '0;
-    else k0_valid[3:1] <= k0_valid[2:0];
+    if (!rst_ni) k0_valid[4:1] <= '0;
+    else k0_valid[4:1] <= k0_valid[3:0];
   end
-  assign ends[0] = active_q[0] && k0_all_q && k0_valid[2:0] == '0;
+  assign ends[0] = active_q[0] && k0_all_q && k0_valid[3:0] == '0;
 
-  logic [2:0] k0_l0_i_q_c1, k0_l0_i_q_c2, k0_l0_i_q_c3;
-  logic [7:0] k0_n5_c3;
-  logic [7:0] k0_n7_c3;
+  logic [2:0] k0_l0_i_q_c1, k0_l0_i_q_c2, k0_l0_i_q_c3, k0_l0_i_q_c4;
+  logic [7:0] k0_n5_c4;
+  logic [7:0] k0_n7_c4;
   logic [2:0] k0_n9_c1;
   logic [7:0] k0_n5;
-  assign k0_n5 = a_read_data[0][0];
+  assign k0_n5 = a_read_data_q[0][0];
   logic [2:0] k0_n6;
   assign k0_n6 = k0_l0_i_q + 3'd1;
   logic [7:0] k0_n7;
-  assign k0_n7 = a_read_data[0][1];
+  assign k0_n7 = a_read_data_q[0][1];
   logic [2:0] k0_n9;
   assign k0_n9 = k0_l0_i_q + 3'd2;
   logic [7:0] k0_n10;
-  assign k0_n10 = a_read_data[0][0];
+  assign k0_n10 = a_read_data_q[0][0];
   logic [7:0] k0_n11;
-  assign k0_n11 = k0_n7_c3 & k0_n10;
+  assign k0_n11 = k0_n7_c4 & k0_n10;
   logic [7:0] k0_n12;
-  assign k0_n12 = k0_n5_c3 ^ k0_n11;
+  assign k0_n12 = k0_n5_c4 ^ k0_n11;
   always_ff @(posedge clk_i) begin
     k0_l0_i_q_c1 <= k0_l0_i_q;
     k0_l0_i_q_c2 <= k0_l0_i_q_c1;
     k0_l0_i_q_c3 <= k0_l0_i_q_c2;
-    k0_n5_c3 <= k0_n5;
-    k0_n7_c3 <= k0_n7;
+    k0_l0_i_q_c4 <= k0_l0_i_q_c3;
+    k0_n5_c4 <= k0_n5;
+    k0_n7_c4 <= k0_n7;
     k0_n9_c1 <= k0_n9;
   end
   // Line 26: reads a.
@@ -133,11 +138,11 @@ module hls_windows (
   assign k0_x2_row = k0_n9_c1;
   // Line 26: writes b.
   logic k0_x3_en;
-  assign k0_x3_en = k0_valid[3];
+  assign k0_x3_en = k0_valid[4];
   logic [7:0] k0_x3_data;
   assign k0_x3_data = k0_n12;
   logic [2:0] k0_x3_row;
-  assign k0_x3_row = k0_l0_i_q_c3;
+  assign k0_x3_row = k0_l0_i_q_c4;
 
   // The host's access to a.
   logic a_host_read_en;
@@ -150,7 +155,7 @@ module hls_windows (
   assign a_host_write_row = a_row_i;
   logic [7:0] a_host_write_data;
   assign a_host_write_data = a_data_i;
-  assign a_data_o = a_read_data[0][0];
+  assign a_data_o = a_read_data_q[0][0];
 
   // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [0:0] [1:0] a_en_d;
@@ -259,11 +264,11 @@ module hls_windows (
 
 `ifndef SYNTHESIS
   // From start to done.
-  logic [3:0] cycles_q;
+  logic [4:0] cycles_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
-    else cycles_q <= idle_o ? 4'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 4'd14) else $error("a run of another length");
+    else cycles_q <= idle_o ? 5'd1 : cycles_q + 1'b1;
+    if (rst_ni && done_o) assert (cycles_q == 5'd15) else $error("a run of another length");
   end
 `endif
 endmodule
@@ -275,7 +280,7 @@ module proof_hls_windows (
   logic [7:0] cycle_q;
   logic       idle, done;
   initial cycle_q = '0;
-  always_ff @(posedge clk_i) if (cycle_q != 8'd27) cycle_q <= cycle_q + 1'b1;
+  always_ff @(posedge clk_i) if (cycle_q != 8'd28) cycle_q <= cycle_q + 1'b1;
 
   // Any contents of a, and any element.
   logic [7:0][7:0] a_q;
@@ -386,9 +391,9 @@ module proof_hls_windows (
   hls_windows u_dut (
     .clk_i, .rst_ni(cycle_q != '0), .start_i(cycle_q == 8'd9),
     .idle_o(idle), .done_o(done),
-    .a_en_i(a_writes || cycle_q > 8'd23), .a_write_i(a_writes),
+    .a_en_i(a_writes || cycle_q > 8'd24), .a_write_i(a_writes),
     .a_row_i(a_row), .a_data_i(a_q[a_place]), .a_data_o(a_data),
-    .b_en_i(b_writes || cycle_q > 8'd23), .b_write_i(b_writes),
+    .b_en_i(b_writes || cycle_q > 8'd24), .b_write_i(b_writes),
     .b_row_i(b_row), .b_data_i(b_q[b_place]), .b_data_o(b_data)
   );
 
@@ -467,8 +472,8 @@ module proof_hls_windows (
   end
 
   always_comb begin
-    length: assert (cycle_q == '0 || done == (cycle_q == 8'd23));
-    a_right: assert (cycle_q != 8'd27 || a_data == a_after[a_place_q]);
-    b_right: assert (cycle_q != 8'd27 || b_data == b_after[b_place_q]);
+    length: assert (cycle_q == '0 || done == (cycle_q == 8'd24));
+    a_right: assert (cycle_q != 8'd28 || a_data == a_after[a_place_q]);
+    b_right: assert (cycle_q != 8'd28 || b_data == b_after[b_place_q]);
   end
 endmodule

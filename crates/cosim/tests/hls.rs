@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ciphermill_cosim::record::{self, Cycles};
 use ciphermill_cosim::{Configuration, Model};
-use ciphermill_hls::analysis::{Layout, is_registers};
+use ciphermill_hls::analysis::{Layout, is_registers, read_cycles};
 use ciphermill_hls::ir::{Memory, Role};
 use ciphermill_hls::pragma::Mode;
 use ciphermill_hls::schedule::Target;
@@ -136,12 +136,14 @@ impl<'c> Bench<'c> {
         let order: Vec<usize> = (0..half).flat_map(|low| [low, low + half]).filter(|&at| at < memory.len()).collect();
         let mut found = vec![0; memory.len()];
         self.set(&format!("{name}_write_i"), 0);
-        for cycle in 0..=order.len() {
+        // The request of a cycle is in the registers of the port after its clock edge.
+        let later = read_cycles(memory) as usize - 1;
+        for cycle in 0..order.len() + later {
             self.set(&format!("{name}_en_i"), u64::from(cycle < order.len()));
             order.get(cycle).into_iter().for_each(|&element| self.point(memory, element));
             self.model.clock();
             self.model.eval();
-            if let Some(&element) = cycle.checked_sub(1).and_then(|before| order.get(before)) {
+            if let Some(&element) = cycle.checked_sub(later).and_then(|before| order.get(before)) {
                 found[element] = self.get(&format!("{name}_data_o"));
             }
         }

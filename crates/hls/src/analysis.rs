@@ -154,11 +154,43 @@ pub fn is_registers(memory: &Memory) -> bool {
     memory.mode != Some(Mode::Stream) && Layout::of(memory).depth == 1
 }
 
-/// Whether the banks of an array are block memories with two ports, each of which reads or writes. Such a memory does not
-/// define the data of a read if the other port writes the same element in the same cycle.
+/// Whether each bank of an array has two ports, each of which reads or writes. Such a memory does not define the data of a
+/// read if the other port writes the same element in the same cycle.
+#[must_use]
+pub fn has_two_ports(memory: &Memory) -> bool {
+    memory.ports == Ports::TwoOfAny && memory.mode != Some(Mode::Stream) && !is_registers(memory)
+}
+
+/// Rows up to which a table is built of LUTs.
+const LUT_TABLE_ROWS: usize = 512;
+/// Rows up to which a bank with a port to read and a port to write is built of LUTs.
+const LUT_MEMORY_ROWS: usize = 256;
+
+/// Whether the banks of an array, or the copies of a table, are block memories. Others are built of LUTs or registers.
 #[must_use]
 pub fn is_block(memory: &Memory) -> bool {
-    memory.ports == Ports::TwoOfAny && memory.mode != Some(Mode::Stream) && !is_registers(memory)
+    match memory.role {
+        Role::Table(_) => memory.len() > LUT_TABLE_ROWS,
+        _ if memory.mode == Some(Mode::Stream) => false,
+        _ => has_two_ports(memory) || Layout::of(memory).depth > LUT_MEMORY_ROWS,
+    }
+}
+
+/// Cycles from the request of a read of a block memory to its data.
+pub(crate) const BLOCK_READ_CYCLES: u32 = 3;
+
+/// Cycles from the request of a read to its data.
+///
+/// The ports of banks have registers, and so has the output of a block memory: its data comes late in a cycle.
+#[must_use]
+pub fn read_cycles(memory: &Memory) -> u32 {
+    match memory.role {
+        _ if is_registers(memory) => 0,
+        Role::Table(_) => 1,
+        _ if memory.mode == Some(Mode::Stream) => 1,
+        _ if is_block(memory) => BLOCK_READ_CYCLES,
+        _ => 2,
+    }
 }
 
 /// Pairs of accesses that meet in a bank in the same iteration, for memories that have ports. Tables have no ports, but a

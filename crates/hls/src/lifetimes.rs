@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::{Layout, is_registers};
+use crate::analysis::{Layout, is_registers, read_cycles};
 use crate::compile::Scheduled;
 use crate::ir::{Graph, Memory, Node};
 use crate::pragma::Mode;
-use crate::schedule::MEMORY_CYCLES;
 
 /// The cycles in which each node is used. Constants and unused nodes are absent.
 pub(crate) struct Lifetimes(BTreeMap<Node, BTreeSet<u32>>);
@@ -30,8 +29,7 @@ impl Lifetimes {
             }
             if Layout::of(memory).banks > 1 {
                 // The element is selected among the banks when the memory returns it.
-                let returns = access.written.is_none() && !is_registers(memory);
-                let later = if returns { MEMORY_CYCLES } else { 0 };
+                let later = if access.written.is_none() { read_cycles(memory) } else { 0 };
                 this.need(graph, scheduled.addresses[number].bank, cycle + later);
             }
         }

@@ -76,6 +76,26 @@ fn a_report_is_the_same_in_every_run() {
 }
 
 #[test]
+fn the_data_of_a_block_memory_bounds_the_clock() {
+    let notes = |rows: u32, mhz: f64| {
+        let text = format!(
+            "void f(unsigned char a[{rows}], unsigned char b[4]) {{
+  for (unsigned i = 0; i < 4; i++) {{
+#pragma HLS pipeline II=1
+    b[i] = a[i];
+  }}
+}}"
+        );
+        let (source, target) = (Source::new("f.c", &text), Target::ecp5(mhz));
+        let design = source.compile(&[], "f", &target).unwrap_or_else(|error| panic!("{error}"));
+        Report::of(&design, &source, &[], &target).notes(&target)
+    };
+    assert!(notes(256, 200.0).is_empty() && notes(257, 160.0).is_empty());
+    let expected = "the longest path takes 5.9 ns, more than a period of 200 MHz; use a clock of 169 MHz or less";
+    assert_eq!(notes(257, 200.0), [expected]);
+}
+
+#[test]
 fn cycles_follow_from_interval_gap_and_depth() {
     for butterflies in ["1", "2", "8"] {
         let report = ntt(butterflies);

@@ -5,6 +5,7 @@ mod verilator;
 
 use std::path::Path;
 
+use ciphermill_hls::analysis::is_block;
 use ciphermill_hls::ir::{Memory, Role, State};
 use ciphermill_hls::report::Report;
 use ciphermill_hls::schedule::Target;
@@ -151,6 +152,32 @@ void wide_stalled(uint32_t a[16], uint64_t b[16]) {
 #pragma HLS pipeline II=1
     uint32_t x = a[i];
     b[i] = (uint64_t)x * (x | 1);
+  }
+}
+";
+
+/// Banks and a table that are too large for LUTs, alone and next to a stream, which stalls them.
+const DEEP: &str = "#include <stdint.h>
+static void fill(uint16_t w[600]) {
+  for (unsigned i = 0; i < 600; i++) w[i] = i * 40503 >> 3 & 65535;
+}
+void deep(uint16_t a[600], uint16_t b[600]) {
+#pragma HLS array_partition variable=a cyclic factor=2 dim=1
+  static uint16_t w[600];
+  fill(w);
+  for (unsigned i = 0; i < 600; i++) {
+#pragma HLS pipeline II=1
+    b[i] = a[599 - i] ^ w[599 - i];
+  }
+}
+void deep_stalled(uint16_t a[600], uint16_t b[600]) {
+#pragma HLS array_partition variable=a cyclic factor=2 dim=1
+#pragma HLS interface axis port=b
+  static uint16_t w[600];
+  fill(w);
+  for (unsigned i = 0; i < 600; i++) {
+#pragma HLS pipeline II=1
+    b[i] = a[599 - i] ^ w[599 - i];
   }
 }
 ";
@@ -355,6 +382,8 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
     let wide = ["wide", "wide_shared", "wide_stalled"].map(|name| module(WIDE, name));
     assert!(wide.iter().all(|one| !one.design.parts().is_empty()));
     assert!(products(&wide[1]) > 1, "{}", products(&wide[1]));
+    let deep = ["deep", "deep_stalled"].map(|name| module(DEEP, name));
+    assert!(deep.iter().flat_map(|one| &one.design.program.memories).filter(|one| is_block(one)).count() > 4);
     let others = [
         streaming(),
         trusting("memory_kept", "gather", 1),
@@ -363,9 +392,12 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
         trusting("registers_broken", "gather_registers", 0),
     ];
     let outside = ["outside", "outside_late", "outside_stalled"].map(|name| module(OUTSIDE, name)).into_iter();
-    let outside = outside.chain([module(STALLS, "to_memory").outside("to_memory_outside")]);
+    let outside = outside.chain([
+        module(STALLS, "to_memory").outside("to_memory_outside"),
+        module(DEEP, "deep").outside("deep_outside"),
+    ]);
     let modules: Vec<Module> =
-        stalls.into_iter().chain(unused).chain(shared).chain(wide).chain(others).chain(outside).collect();
+        stalls.into_iter().chain(unused).chain(shared).chain(wide).chain(deep).chain(others).chain(outside).collect();
     let (success, text) = simulated(&root, &sources(&modules));
     assert!(success && text.contains("all right"), "{text}");
     let raised = |one: &Module| {

@@ -12,7 +12,7 @@ module hls_bit_reverse (
   input  logic [2:0]  a_bank_i,  // a: the bank of the place.
   input  logic [4:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
-  output logic [11:0] a_data_o  // a: the element of a read, two cycles later.
+  output logic [11:0] a_data_o  // a: the element of a read, three cycles later.
 );
   // The kernels, one after another.
   logic [0:0] active_q, ends;
@@ -53,6 +53,10 @@ module hls_bit_reverse (
     end
   end
 
+  // The data of the block memory a comes late in a cycle.
+  logic [7:0] [1:0] [11:0] a_read_data_q;
+  always_ff @(posedge clk_i) a_read_data_q <= a_read_data;
+
   logic [7:0] [11:0] waiting_q;
   // Kernel MASKS: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
@@ -78,58 +82,50 @@ module hls_bit_reverse (
   end
   assign ends[0] = active_q[0] && k0_all_q && k0_valid[5:0] == '0;
 
-  logic k0_n5_c1, k0_n5_c2, k0_n5_c3, k0_n5_c4, k0_n5_c5;
+  logic k0_n5_c1, k0_n5_c2, k0_n5_c3, k0_n5_c4, k0_n5_c5, k0_n5_c6;
   logic [2:0] k0_j_n13_c1;
   logic [1:0] k0_n18_c1;
   logic [3:0] k0_n26_c1;
   logic k0_n28_c1;
   logic [4:0] k0_x_n42_c2, k0_x_n42_c3;
-  logic [11:0] k0_moved_0_n44_c6;
   logic [7:0] k0_n57_c2;
   logic [3:0] k0_n58_c2;
-  logic [2:0] k0_n62_c3, k0_n62_c4, k0_n62_c5;
+  logic [2:0] k0_n62_c3, k0_n62_c4, k0_n62_c5, k0_n62_c6;
   logic [4:0] k0_n64_c3;
   logic [5:0] k0_n84_c2;
   logic [2:0] k0_n96_c2;
   logic [4:0] k0_n98_c3;
-  logic [11:0] k0_moved_1_n99_c6;
-  logic [2:0] k0_n116_c3, k0_n116_c4, k0_n116_c5;
+  logic [2:0] k0_n116_c3, k0_n116_c4, k0_n116_c5, k0_n116_c6;
   logic [4:0] k0_n117_c3;
   logic [6:0] k0_n137_c2;
   logic [2:0] k0_n149_c2;
   logic [4:0] k0_n151_c3;
-  logic [11:0] k0_moved_2_n152_c6;
-  logic [2:0] k0_n169_c3, k0_n169_c4, k0_n169_c5;
+  logic [2:0] k0_n169_c3, k0_n169_c4, k0_n169_c5, k0_n169_c6;
   logic [4:0] k0_n170_c3;
   logic [6:0] k0_n190_c2;
   logic [2:0] k0_n202_c2;
   logic [4:0] k0_n204_c3;
-  logic [11:0] k0_moved_3_n205_c6;
-  logic [2:0] k0_n222_c3, k0_n222_c4, k0_n222_c5;
+  logic [2:0] k0_n222_c3, k0_n222_c4, k0_n222_c5, k0_n222_c6;
   logic [4:0] k0_n223_c3;
   logic [7:0] k0_n243_c2;
   logic [2:0] k0_n255_c2;
   logic [4:0] k0_n257_c3;
-  logic [11:0] k0_moved_4_n258_c6;
-  logic [2:0] k0_n275_c3, k0_n275_c4, k0_n275_c5;
+  logic [2:0] k0_n275_c3, k0_n275_c4, k0_n275_c5, k0_n275_c6;
   logic [4:0] k0_n276_c3;
   logic [7:0] k0_n296_c2;
   logic [2:0] k0_n308_c2;
   logic [4:0] k0_n310_c3;
-  logic [11:0] k0_moved_5_n311_c6;
-  logic [2:0] k0_n328_c3, k0_n328_c4, k0_n328_c5;
+  logic [2:0] k0_n328_c3, k0_n328_c4, k0_n328_c5, k0_n328_c6;
   logic [4:0] k0_n329_c3;
   logic [7:0] k0_n349_c2;
   logic [2:0] k0_n361_c2;
   logic [4:0] k0_n363_c3;
-  logic [11:0] k0_moved_6_n364_c6;
-  logic [2:0] k0_n381_c3, k0_n381_c4, k0_n381_c5;
+  logic [2:0] k0_n381_c3, k0_n381_c4, k0_n381_c5, k0_n381_c6;
   logic [4:0] k0_n382_c3;
   logic [4:0] k0_n412_c2, k0_n412_c3;
-  logic [11:0] k0_moved_7_n413_c6;
   logic [7:0] k0_n420_c2;
   logic [5:0] k0_n422_c2;
-  logic [2:0] k0_n430_c3, k0_n430_c4, k0_n430_c5;
+  logic [2:0] k0_n430_c3, k0_n430_c4, k0_n430_c5, k0_n430_c6;
   logic [4:0] k0_n431_c3;
   logic [7:0] k0_n448_c2;
   logic [3:0] k0_n449_c2;
@@ -150,14 +146,14 @@ module hls_bit_reverse (
   logic [7:0] k0_n693_c2;
   logic [5:0] k0_n695_c2;
   logic [11:0] k0_n704_c1, k0_n704_c2, k0_n704_c3, k0_n704_c4, k0_n704_c5, k0_n704_c6;
-  logic [7:0] k0_n709_c1, k0_n709_c2, k0_n709_c3, k0_n709_c4, k0_n709_c5;
-  logic [7:0] k0_n710_c1, k0_n710_c2, k0_n710_c3, k0_n710_c4, k0_n710_c5;
-  logic [7:0] k0_n711_c1, k0_n711_c2, k0_n711_c3, k0_n711_c4, k0_n711_c5;
-  logic [7:0] k0_n712_c1, k0_n712_c2, k0_n712_c3, k0_n712_c4, k0_n712_c5;
-  logic [7:0] k0_n713_c1, k0_n713_c2, k0_n713_c3, k0_n713_c4, k0_n713_c5;
-  logic [7:0] k0_n714_c1, k0_n714_c2, k0_n714_c3, k0_n714_c4, k0_n714_c5;
-  logic [7:0] k0_n715_c1, k0_n715_c2, k0_n715_c3, k0_n715_c4, k0_n715_c5;
-  logic [7:0] k0_n716_c1, k0_n716_c2, k0_n716_c3, k0_n716_c4, k0_n716_c5;
+  logic [7:0] k0_n709_c1, k0_n709_c2, k0_n709_c3, k0_n709_c4, k0_n709_c5, k0_n709_c6;
+  logic [7:0] k0_n710_c1, k0_n710_c2, k0_n710_c3, k0_n710_c4, k0_n710_c5, k0_n710_c6;
+  logic [7:0] k0_n711_c1, k0_n711_c2, k0_n711_c3, k0_n711_c4, k0_n711_c5, k0_n711_c6;
+  logic [7:0] k0_n712_c1, k0_n712_c2, k0_n712_c3, k0_n712_c4, k0_n712_c5, k0_n712_c6;
+  logic [7:0] k0_n713_c1, k0_n713_c2, k0_n713_c3, k0_n713_c4, k0_n713_c5, k0_n713_c6;
+  logic [7:0] k0_n714_c1, k0_n714_c2, k0_n714_c3, k0_n714_c4, k0_n714_c5, k0_n714_c6;
+  logic [7:0] k0_n715_c1, k0_n715_c2, k0_n715_c3, k0_n715_c4, k0_n715_c5, k0_n715_c6;
+  logic [7:0] k0_n716_c1, k0_n716_c2, k0_n716_c3, k0_n716_c4, k0_n716_c5, k0_n716_c6;
   logic [2:0] k0_n717_c3, k0_n717_c4, k0_n717_c5, k0_n717_c6;
   logic [4:0] k0_n718_c3, k0_n718_c4, k0_n718_c5, k0_n718_c6;
   logic [2:0] k0_n719_c3, k0_n719_c4, k0_n719_c5, k0_n719_c6;
@@ -237,7 +233,7 @@ module hls_bit_reverse (
   logic [4:0] k0_x_n42;
   assign k0_x_n42 = k0_n23 | 5'(k0_n41);
   logic [11:0] k0_moved_0_n44;
-  assign k0_moved_0_n44 = a_read_data[3'd0][0];
+  assign k0_moved_0_n44 = a_read_data_q[3'd0][0];
   logic [4:0] k0_n46;
   assign k0_n46 = k0_x_n42 & 5'd21;
   logic [5:0] k0_n47;
@@ -275,7 +271,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n64;
   assign k0_n64 = 5'(k0_n61) & 5'd31;
   logic [11:0] k0_second_n65;
-  assign k0_second_n65 = a_read_data[k0_n62_c5][1];
+  assign k0_second_n65 = a_read_data_q[k0_n62_c6][1];
   logic [1:0] k0_n66;
   assign k0_n66 = k0_x4_q;
   logic [1:0] k0_middle_n67;
@@ -337,7 +333,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n98;
   assign k0_n98 = 5'(k0_x_n97) & 5'd31;
   logic [11:0] k0_moved_1_n99;
-  assign k0_moved_1_n99 = a_read_data[3'd1][0];
+  assign k0_moved_1_n99 = a_read_data_q[3'd1][0];
   logic [4:0] k0_n100;
   assign k0_n100 = 5'(k0_x_n97) & 5'd21;
   logic [5:0] k0_n101;
@@ -375,7 +371,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n117;
   assign k0_n117 = 5'(k0_n115) & 5'd31;
   logic [11:0] k0_second_n118;
-  assign k0_second_n118 = a_read_data[k0_n116_c5][1];
+  assign k0_second_n118 = a_read_data_q[k0_n116_c6][1];
   logic [1:0] k0_n119;
   assign k0_n119 = k0_x8_q;
   logic [1:0] k0_middle_n120;
@@ -437,7 +433,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n151;
   assign k0_n151 = 5'(k0_x_n150) & 5'd31;
   logic [11:0] k0_moved_2_n152;
-  assign k0_moved_2_n152 = a_read_data[3'd2][0];
+  assign k0_moved_2_n152 = a_read_data_q[3'd2][0];
   logic [6:0] k0_n153;
   assign k0_n153 = k0_x_n150 & 7'd85;
   logic [7:0] k0_n154;
@@ -475,7 +471,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n170;
   assign k0_n170 = 5'(k0_n168) & 5'd31;
   logic [11:0] k0_second_n171;
-  assign k0_second_n171 = a_read_data[k0_n169_c5][1];
+  assign k0_second_n171 = a_read_data_q[k0_n169_c6][1];
   logic [1:0] k0_n172;
   assign k0_n172 = k0_x12_q;
   logic [1:0] k0_middle_n173;
@@ -537,7 +533,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n204;
   assign k0_n204 = 5'(k0_x_n203) & 5'd31;
   logic [11:0] k0_moved_3_n205;
-  assign k0_moved_3_n205 = a_read_data[3'd3][0];
+  assign k0_moved_3_n205 = a_read_data_q[3'd3][0];
   logic [6:0] k0_n206;
   assign k0_n206 = k0_x_n203 & 7'd85;
   logic [7:0] k0_n207;
@@ -575,7 +571,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n223;
   assign k0_n223 = 5'(k0_n221) & 5'd31;
   logic [11:0] k0_second_n224;
-  assign k0_second_n224 = a_read_data[k0_n222_c5][1];
+  assign k0_second_n224 = a_read_data_q[k0_n222_c6][1];
   logic [1:0] k0_n225;
   assign k0_n225 = k0_x16_q;
   logic [1:0] k0_middle_n226;
@@ -637,7 +633,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n257;
   assign k0_n257 = 5'(k0_x_n256) & 5'd31;
   logic [11:0] k0_moved_4_n258;
-  assign k0_moved_4_n258 = a_read_data[3'd4][0];
+  assign k0_moved_4_n258 = a_read_data_q[3'd4][0];
   logic [4:0] k0_n259;
   assign k0_n259 = 5'(k0_x_n256) & 5'd21;
   logic [5:0] k0_n260;
@@ -675,7 +671,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n276;
   assign k0_n276 = 5'(k0_n274) & 5'd31;
   logic [11:0] k0_second_n277;
-  assign k0_second_n277 = a_read_data[k0_n275_c5][1];
+  assign k0_second_n277 = a_read_data_q[k0_n275_c6][1];
   logic [1:0] k0_n278;
   assign k0_n278 = k0_x20_q;
   logic [1:0] k0_middle_n279;
@@ -737,7 +733,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n310;
   assign k0_n310 = 5'(k0_x_n309) & 5'd31;
   logic [11:0] k0_moved_5_n311;
-  assign k0_moved_5_n311 = a_read_data[3'd5][0];
+  assign k0_moved_5_n311 = a_read_data_q[3'd5][0];
   logic [4:0] k0_n312;
   assign k0_n312 = 5'(k0_x_n309) & 5'd21;
   logic [5:0] k0_n313;
@@ -775,7 +771,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n329;
   assign k0_n329 = 5'(k0_n327) & 5'd31;
   logic [11:0] k0_second_n330;
-  assign k0_second_n330 = a_read_data[k0_n328_c5][1];
+  assign k0_second_n330 = a_read_data_q[k0_n328_c6][1];
   logic [1:0] k0_n331;
   assign k0_n331 = k0_x24_q;
   logic [1:0] k0_middle_n332;
@@ -837,7 +833,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n363;
   assign k0_n363 = 5'(k0_x_n362) & 5'd31;
   logic [11:0] k0_moved_6_n364;
-  assign k0_moved_6_n364 = a_read_data[3'd6][0];
+  assign k0_moved_6_n364 = a_read_data_q[3'd6][0];
   logic [6:0] k0_n365;
   assign k0_n365 = 7'(k0_x_n362) & 7'd85;
   logic [7:0] k0_n366;
@@ -875,7 +871,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n382;
   assign k0_n382 = 5'(k0_n380) & 5'd31;
   logic [11:0] k0_second_n383;
-  assign k0_second_n383 = a_read_data[k0_n381_c5][1];
+  assign k0_second_n383 = a_read_data_q[k0_n381_c6][1];
   logic [1:0] k0_n384;
   assign k0_n384 = k0_x28_q;
   logic [1:0] k0_middle_n385;
@@ -933,7 +929,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n412;
   assign k0_n412 = 5'(k0_x_n411) & 5'd31;
   logic [11:0] k0_moved_7_n413;
-  assign k0_moved_7_n413 = a_read_data[3'd7][0];
+  assign k0_moved_7_n413 = a_read_data_q[3'd7][0];
   logic [6:0] k0_n414;
   assign k0_n414 = 7'(k0_x_n411) & 7'd85;
   logic [7:0] k0_n415;
@@ -971,7 +967,7 @@ module hls_bit_reverse (
   logic [4:0] k0_n431;
   assign k0_n431 = 5'(k0_n429) & 5'd31;
   logic [11:0] k0_second_n432;
-  assign k0_second_n432 = a_read_data[k0_n430_c5][1];
+  assign k0_second_n432 = a_read_data_q[k0_n430_c6][1];
   logic [1:0] k0_n433;
   assign k0_n433 = k0_x32_q;
   logic [1:0] k0_middle_n434;
@@ -1524,75 +1520,76 @@ module hls_bit_reverse (
     k0_n5_c3 <= k0_n5_c2;
     k0_n5_c4 <= k0_n5_c3;
     k0_n5_c5 <= k0_n5_c4;
+    k0_n5_c6 <= k0_n5_c5;
     k0_j_n13_c1 <= k0_j_n13;
     k0_n18_c1 <= k0_n18;
     k0_n26_c1 <= k0_n26;
     k0_n28_c1 <= k0_n28;
     k0_x_n42_c2 <= k0_x_n42;
     k0_x_n42_c3 <= k0_x_n42_c2;
-    k0_moved_0_n44_c6 <= k0_moved_0_n44;
     k0_n57_c2 <= k0_n57;
     k0_n58_c2 <= k0_n58;
     k0_n62_c3 <= k0_n62;
     k0_n62_c4 <= k0_n62_c3;
     k0_n62_c5 <= k0_n62_c4;
+    k0_n62_c6 <= k0_n62_c5;
     k0_n64_c3 <= k0_n64;
     k0_n84_c2 <= k0_n84;
     k0_n96_c2 <= k0_n96;
     k0_n98_c3 <= k0_n98;
-    k0_moved_1_n99_c6 <= k0_moved_1_n99;
     k0_n116_c3 <= k0_n116;
     k0_n116_c4 <= k0_n116_c3;
     k0_n116_c5 <= k0_n116_c4;
+    k0_n116_c6 <= k0_n116_c5;
     k0_n117_c3 <= k0_n117;
     k0_n137_c2 <= k0_n137;
     k0_n149_c2 <= k0_n149;
     k0_n151_c3 <= k0_n151;
-    k0_moved_2_n152_c6 <= k0_moved_2_n152;
     k0_n169_c3 <= k0_n169;
     k0_n169_c4 <= k0_n169_c3;
     k0_n169_c5 <= k0_n169_c4;
+    k0_n169_c6 <= k0_n169_c5;
     k0_n170_c3 <= k0_n170;
     k0_n190_c2 <= k0_n190;
     k0_n202_c2 <= k0_n202;
     k0_n204_c3 <= k0_n204;
-    k0_moved_3_n205_c6 <= k0_moved_3_n205;
     k0_n222_c3 <= k0_n222;
     k0_n222_c4 <= k0_n222_c3;
     k0_n222_c5 <= k0_n222_c4;
+    k0_n222_c6 <= k0_n222_c5;
     k0_n223_c3 <= k0_n223;
     k0_n243_c2 <= k0_n243;
     k0_n255_c2 <= k0_n255;
     k0_n257_c3 <= k0_n257;
-    k0_moved_4_n258_c6 <= k0_moved_4_n258;
     k0_n275_c3 <= k0_n275;
     k0_n275_c4 <= k0_n275_c3;
     k0_n275_c5 <= k0_n275_c4;
+    k0_n275_c6 <= k0_n275_c5;
     k0_n276_c3 <= k0_n276;
     k0_n296_c2 <= k0_n296;
     k0_n308_c2 <= k0_n308;
     k0_n310_c3 <= k0_n310;
-    k0_moved_5_n311_c6 <= k0_moved_5_n311;
     k0_n328_c3 <= k0_n328;
     k0_n328_c4 <= k0_n328_c3;
     k0_n328_c5 <= k0_n328_c4;
+    k0_n328_c6 <= k0_n328_c5;
     k0_n329_c3 <= k0_n329;
     k0_n349_c2 <= k0_n349;
     k0_n361_c2 <= k0_n361;
     k0_n363_c3 <= k0_n363;
-    k0_moved_6_n364_c6 <= k0_moved_6_n364;
     k0_n381_c3 <= k0_n381;
     k0_n381_c4 <= k0_n381_c3;
     k0_n381_c5 <= k0_n381_c4;
+    k0_n381_c6 <= k0_n381_c5;
     k0_n382_c3 <= k0_n382;
     k0_n412_c2 <= k0_n412;
     k0_n412_c3 <= k0_n412_c2;
-    k0_moved_7_n413_c6 <= k0_moved_7_n413;
     k0_n420_c2 <= k0_n420;
     k0_n422_c2 <= k0_n422;
     k0_n430_c3 <= k0_n430;
     k0_n430_c4 <= k0_n430_c3;
     k0_n430_c5 <= k0_n430_c4;
+    k0_n430_c6 <= k0_n430_c5;
     k0_n431_c3 <= k0_n431;
     k0_n448_c2 <= k0_n448;
     k0_n449_c2 <= k0_n449;
@@ -1663,41 +1660,49 @@ module hls_bit_reverse (
     k0_n709_c3 <= k0_n709_c2;
     k0_n709_c4 <= k0_n709_c3;
     k0_n709_c5 <= k0_n709_c4;
+    k0_n709_c6 <= k0_n709_c5;
     k0_n710_c1 <= k0_n710;
     k0_n710_c2 <= k0_n710_c1;
     k0_n710_c3 <= k0_n710_c2;
     k0_n710_c4 <= k0_n710_c3;
     k0_n710_c5 <= k0_n710_c4;
+    k0_n710_c6 <= k0_n710_c5;
     k0_n711_c1 <= k0_n711;
     k0_n711_c2 <= k0_n711_c1;
     k0_n711_c3 <= k0_n711_c2;
     k0_n711_c4 <= k0_n711_c3;
     k0_n711_c5 <= k0_n711_c4;
+    k0_n711_c6 <= k0_n711_c5;
     k0_n712_c1 <= k0_n712;
     k0_n712_c2 <= k0_n712_c1;
     k0_n712_c3 <= k0_n712_c2;
     k0_n712_c4 <= k0_n712_c3;
     k0_n712_c5 <= k0_n712_c4;
+    k0_n712_c6 <= k0_n712_c5;
     k0_n713_c1 <= k0_n713;
     k0_n713_c2 <= k0_n713_c1;
     k0_n713_c3 <= k0_n713_c2;
     k0_n713_c4 <= k0_n713_c3;
     k0_n713_c5 <= k0_n713_c4;
+    k0_n713_c6 <= k0_n713_c5;
     k0_n714_c1 <= k0_n714;
     k0_n714_c2 <= k0_n714_c1;
     k0_n714_c3 <= k0_n714_c2;
     k0_n714_c4 <= k0_n714_c3;
     k0_n714_c5 <= k0_n714_c4;
+    k0_n714_c6 <= k0_n714_c5;
     k0_n715_c1 <= k0_n715;
     k0_n715_c2 <= k0_n715_c1;
     k0_n715_c3 <= k0_n715_c2;
     k0_n715_c4 <= k0_n715_c3;
     k0_n715_c5 <= k0_n715_c4;
+    k0_n715_c6 <= k0_n715_c5;
     k0_n716_c1 <= k0_n716;
     k0_n716_c2 <= k0_n716_c1;
     k0_n716_c3 <= k0_n716_c2;
     k0_n716_c4 <= k0_n716_c3;
     k0_n716_c5 <= k0_n716_c4;
+    k0_n716_c6 <= k0_n716_c5;
     k0_n717_c3 <= k0_n717;
     k0_n717_c4 <= k0_n717_c3;
     k0_n717_c5 <= k0_n717_c4;
@@ -1780,11 +1785,11 @@ module hls_bit_reverse (
   assign k0_x2_row = k0_n64_c3;
   // Line 50: writes waiting.
   logic k0_x3_en;
-  assign k0_x3_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x3_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x3_data;
   assign k0_x3_data = k0_second_n65;
   logic [2:0] k0_x3_bank;
-  assign k0_x3_bank = 3'(k0_n709_c5);
+  assign k0_x3_bank = 3'(k0_n709_c6);
   always_ff @(posedge clk_i) k0_x4_q <= less_at(k0_n15);
   // Line 45: reads a.
   logic k0_x5_en;
@@ -1802,11 +1807,11 @@ module hls_bit_reverse (
   assign k0_x6_row = k0_n117_c3;
   // Line 50: writes waiting.
   logic k0_x7_en;
-  assign k0_x7_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x7_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x7_data;
   assign k0_x7_data = k0_second_n118;
   logic [2:0] k0_x7_bank;
-  assign k0_x7_bank = 3'(k0_n710_c5);
+  assign k0_x7_bank = 3'(k0_n710_c6);
   always_ff @(posedge clk_i) k0_x8_q <= less_at(k0_n15);
   // Line 45: reads a.
   logic k0_x9_en;
@@ -1824,11 +1829,11 @@ module hls_bit_reverse (
   assign k0_x10_row = k0_n170_c3;
   // Line 50: writes waiting.
   logic k0_x11_en;
-  assign k0_x11_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x11_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x11_data;
   assign k0_x11_data = k0_second_n171;
   logic [2:0] k0_x11_bank;
-  assign k0_x11_bank = 3'(k0_n711_c5);
+  assign k0_x11_bank = 3'(k0_n711_c6);
   always_ff @(posedge clk_i) k0_x12_q <= less_at(k0_n15);
   // Line 45: reads a.
   logic k0_x13_en;
@@ -1846,11 +1851,11 @@ module hls_bit_reverse (
   assign k0_x14_row = k0_n223_c3;
   // Line 50: writes waiting.
   logic k0_x15_en;
-  assign k0_x15_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x15_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x15_data;
   assign k0_x15_data = k0_second_n224;
   logic [2:0] k0_x15_bank;
-  assign k0_x15_bank = 3'(k0_n712_c5);
+  assign k0_x15_bank = 3'(k0_n712_c6);
   always_ff @(posedge clk_i) k0_x16_q <= less_at(k0_n15);
   // Line 45: reads a.
   logic k0_x17_en;
@@ -1868,11 +1873,11 @@ module hls_bit_reverse (
   assign k0_x18_row = k0_n276_c3;
   // Line 50: writes waiting.
   logic k0_x19_en;
-  assign k0_x19_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x19_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x19_data;
   assign k0_x19_data = k0_second_n277;
   logic [2:0] k0_x19_bank;
-  assign k0_x19_bank = 3'(k0_n713_c5);
+  assign k0_x19_bank = 3'(k0_n713_c6);
   always_ff @(posedge clk_i) k0_x20_q <= less_at(k0_n15);
   // Line 45: reads a.
   logic k0_x21_en;
@@ -1890,11 +1895,11 @@ module hls_bit_reverse (
   assign k0_x22_row = k0_n329_c3;
   // Line 50: writes waiting.
   logic k0_x23_en;
-  assign k0_x23_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x23_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x23_data;
   assign k0_x23_data = k0_second_n330;
   logic [2:0] k0_x23_bank;
-  assign k0_x23_bank = 3'(k0_n714_c5);
+  assign k0_x23_bank = 3'(k0_n714_c6);
   always_ff @(posedge clk_i) k0_x24_q <= less_at(k0_n15);
   // Line 45: reads a.
   logic k0_x25_en;
@@ -1912,11 +1917,11 @@ module hls_bit_reverse (
   assign k0_x26_row = k0_n382_c3;
   // Line 50: writes waiting.
   logic k0_x27_en;
-  assign k0_x27_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x27_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x27_data;
   assign k0_x27_data = k0_second_n383;
   logic [2:0] k0_x27_bank;
-  assign k0_x27_bank = 3'(k0_n715_c5);
+  assign k0_x27_bank = 3'(k0_n715_c6);
   always_ff @(posedge clk_i) k0_x28_q <= less_at(k0_n15);
   // Line 45: reads a.
   logic k0_x29_en;
@@ -1934,17 +1939,17 @@ module hls_bit_reverse (
   assign k0_x30_row = k0_n431_c3;
   // Line 50: writes waiting.
   logic k0_x31_en;
-  assign k0_x31_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x31_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x31_data;
   assign k0_x31_data = k0_second_n432;
   logic [2:0] k0_x31_bank;
-  assign k0_x31_bank = 3'(k0_n716_c5);
+  assign k0_x31_bank = 3'(k0_n716_c6);
   always_ff @(posedge clk_i) k0_x32_q <= less_at(k0_n15);
   // Line 55: writes a.
   logic k0_x33_en;
   assign k0_x33_en = k0_valid[6];
   logic [11:0] k0_x33_data;
-  assign k0_x33_data = k0_moved_0_n44_c6;
+  assign k0_x33_data = k0_moved_0_n44;
   logic [2:0] k0_x33_bank;
   assign k0_x33_bank = k0_n717_c6;
   logic [4:0] k0_x33_row;
@@ -1963,7 +1968,7 @@ module hls_bit_reverse (
   logic k0_x37_en;
   assign k0_x37_en = k0_valid[6];
   logic [11:0] k0_x37_data;
-  assign k0_x37_data = k0_moved_1_n99_c6;
+  assign k0_x37_data = k0_moved_1_n99;
   logic [2:0] k0_x37_bank;
   assign k0_x37_bank = k0_n719_c6;
   logic [4:0] k0_x37_row;
@@ -1982,7 +1987,7 @@ module hls_bit_reverse (
   logic k0_x41_en;
   assign k0_x41_en = k0_valid[6];
   logic [11:0] k0_x41_data;
-  assign k0_x41_data = k0_moved_2_n152_c6;
+  assign k0_x41_data = k0_moved_2_n152;
   logic [2:0] k0_x41_bank;
   assign k0_x41_bank = k0_n721_c6;
   logic [4:0] k0_x41_row;
@@ -2001,7 +2006,7 @@ module hls_bit_reverse (
   logic k0_x45_en;
   assign k0_x45_en = k0_valid[6];
   logic [11:0] k0_x45_data;
-  assign k0_x45_data = k0_moved_3_n205_c6;
+  assign k0_x45_data = k0_moved_3_n205;
   logic [2:0] k0_x45_bank;
   assign k0_x45_bank = k0_n723_c6;
   logic [4:0] k0_x45_row;
@@ -2020,7 +2025,7 @@ module hls_bit_reverse (
   logic k0_x49_en;
   assign k0_x49_en = k0_valid[6];
   logic [11:0] k0_x49_data;
-  assign k0_x49_data = k0_moved_4_n258_c6;
+  assign k0_x49_data = k0_moved_4_n258;
   logic [2:0] k0_x49_bank;
   assign k0_x49_bank = k0_n725_c6;
   logic [4:0] k0_x49_row;
@@ -2039,7 +2044,7 @@ module hls_bit_reverse (
   logic k0_x53_en;
   assign k0_x53_en = k0_valid[6];
   logic [11:0] k0_x53_data;
-  assign k0_x53_data = k0_moved_5_n311_c6;
+  assign k0_x53_data = k0_moved_5_n311;
   logic [2:0] k0_x53_bank;
   assign k0_x53_bank = k0_n727_c6;
   logic [4:0] k0_x53_row;
@@ -2058,7 +2063,7 @@ module hls_bit_reverse (
   logic k0_x57_en;
   assign k0_x57_en = k0_valid[6];
   logic [11:0] k0_x57_data;
-  assign k0_x57_data = k0_moved_6_n364_c6;
+  assign k0_x57_data = k0_moved_6_n364;
   logic [2:0] k0_x57_bank;
   assign k0_x57_bank = k0_n729_c6;
   logic [4:0] k0_x57_row;
@@ -2077,7 +2082,7 @@ module hls_bit_reverse (
   logic k0_x61_en;
   assign k0_x61_en = k0_valid[6];
   logic [11:0] k0_x61_data;
-  assign k0_x61_data = k0_moved_7_n413_c6;
+  assign k0_x61_data = k0_moved_7_n413;
   logic [2:0] k0_x61_bank;
   assign k0_x61_bank = k0_n731_c6;
   logic [4:0] k0_x61_row;
@@ -2107,9 +2112,9 @@ module hls_bit_reverse (
   assign a_host_write_row = a_row_i;
   logic [11:0] a_host_write_data;
   assign a_host_write_data = a_data_i;
-  logic [1:0] [2:0] a_host_q;
-  always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
-  assign a_data_o = a_read_data[a_host_q[1]][0];
+  logic [2:0] [2:0] a_host_q;
+  always_ff @(posedge clk_i) a_host_q <= {a_host_q[1:0], a_bank_i};
+  assign a_data_o = a_read_data_q[a_host_q[2]][0];
 
   // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [7:0] [1:0] a_en_d;

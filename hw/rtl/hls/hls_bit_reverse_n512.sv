@@ -12,7 +12,7 @@ module hls_bit_reverse_n512 (
   input  logic [2:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
-  output logic [11:0] a_data_o  // a: the element of a read, two cycles later.
+  output logic [11:0] a_data_o  // a: the element of a read, three cycles later.
 );
   // The kernels, one after another.
   logic [0:0] active_q, ends;
@@ -53,6 +53,10 @@ module hls_bit_reverse_n512 (
     end
   end
 
+  // The data of the block memory a comes late in a cycle.
+  logic [7:0] [1:0] [11:0] a_read_data_q;
+  always_ff @(posedge clk_i) a_read_data_q <= a_read_data;
+
   logic [15:0] [11:0] waiting_q;
   // Kernel MASKS: while k0_valid[i] is high, an iteration is in its cycle i.
   logic k0_issue, k0_all_q;
@@ -78,58 +82,50 @@ module hls_bit_reverse_n512 (
   end
   assign ends[0] = active_q[0] && k0_all_q && k0_valid[5:0] == '0;
 
-  logic k0_n5_c1, k0_n5_c2, k0_n5_c3, k0_n5_c4, k0_n5_c5;
+  logic k0_n5_c1, k0_n5_c2, k0_n5_c3, k0_n5_c4, k0_n5_c5, k0_n5_c6;
   logic [2:0] k0_j_n14_c1;
   logic [2:0] k0_n18_c1;
   logic [3:0] k0_n25_c1;
   logic k0_n27_c1;
   logic [5:0] k0_x_n42_c2, k0_x_n42_c3;
-  logic [11:0] k0_moved_0_n44_c6;
   logic [7:0] k0_n57_c2;
   logic [3:0] k0_n58_c2;
-  logic [2:0] k0_n62_c3, k0_n62_c4, k0_n62_c5;
+  logic [2:0] k0_n62_c3, k0_n62_c4, k0_n62_c5, k0_n62_c6;
   logic [5:0] k0_n64_c3;
   logic [6:0] k0_n87_c2;
   logic [2:0] k0_n99_c2;
   logic [5:0] k0_n101_c3;
-  logic [11:0] k0_moved_1_n102_c6;
-  logic [2:0] k0_n119_c3, k0_n119_c4, k0_n119_c5;
+  logic [2:0] k0_n119_c3, k0_n119_c4, k0_n119_c5, k0_n119_c6;
   logic [5:0] k0_n120_c3;
   logic [7:0] k0_n144_c2;
   logic [2:0] k0_n156_c2;
   logic [5:0] k0_n158_c3;
-  logic [11:0] k0_moved_2_n159_c6;
-  logic [2:0] k0_n176_c3, k0_n176_c4, k0_n176_c5;
+  logic [2:0] k0_n176_c3, k0_n176_c4, k0_n176_c5, k0_n176_c6;
   logic [5:0] k0_n177_c3;
   logic [7:0] k0_n201_c2;
   logic [2:0] k0_n213_c2;
   logic [5:0] k0_n215_c3;
-  logic [11:0] k0_moved_3_n216_c6;
-  logic [2:0] k0_n233_c3, k0_n233_c4, k0_n233_c5;
+  logic [2:0] k0_n233_c3, k0_n233_c4, k0_n233_c5, k0_n233_c6;
   logic [5:0] k0_n234_c3;
   logic [5:0] k0_n258_c2;
   logic [2:0] k0_n270_c2;
   logic [5:0] k0_n272_c3;
-  logic [11:0] k0_moved_4_n273_c6;
-  logic [2:0] k0_n293_c3, k0_n293_c4, k0_n293_c5;
+  logic [2:0] k0_n293_c3, k0_n293_c4, k0_n293_c5, k0_n293_c6;
   logic [5:0] k0_n294_c3;
   logic [6:0] k0_n319_c2;
   logic [2:0] k0_n331_c2;
   logic [5:0] k0_n333_c3;
-  logic [11:0] k0_moved_5_n334_c6;
-  logic [2:0] k0_n354_c3, k0_n354_c4, k0_n354_c5;
+  logic [2:0] k0_n354_c3, k0_n354_c4, k0_n354_c5, k0_n354_c6;
   logic [5:0] k0_n355_c3;
   logic [7:0] k0_n379_c2;
   logic [2:0] k0_n391_c2;
   logic [5:0] k0_n393_c3;
-  logic [11:0] k0_moved_6_n394_c6;
-  logic [2:0] k0_n414_c3, k0_n414_c4, k0_n414_c5;
+  logic [2:0] k0_n414_c3, k0_n414_c4, k0_n414_c5, k0_n414_c6;
   logic [5:0] k0_n415_c3;
   logic [5:0] k0_n449_c2, k0_n449_c3;
-  logic [11:0] k0_moved_7_n450_c6;
   logic [7:0] k0_n452_c2;
   logic [6:0] k0_n454_c2;
-  logic [2:0] k0_n470_c3, k0_n470_c4, k0_n470_c5;
+  logic [2:0] k0_n470_c3, k0_n470_c4, k0_n470_c5, k0_n470_c6;
   logic [5:0] k0_n471_c3;
   logic [7:0] k0_n488_c2;
   logic [3:0] k0_n489_c2;
@@ -151,14 +147,14 @@ module hls_bit_reverse_n512 (
   logic [7:0] k0_n783_c2;
   logic [6:0] k0_n785_c2;
   logic [11:0] k0_n802_c1, k0_n802_c2, k0_n802_c3, k0_n802_c4, k0_n802_c5, k0_n802_c6;
-  logic [8:0] k0_n811_c1, k0_n811_c2, k0_n811_c3, k0_n811_c4, k0_n811_c5;
-  logic [8:0] k0_n812_c1, k0_n812_c2, k0_n812_c3, k0_n812_c4, k0_n812_c5;
-  logic [8:0] k0_n813_c1, k0_n813_c2, k0_n813_c3, k0_n813_c4, k0_n813_c5;
-  logic [8:0] k0_n814_c1, k0_n814_c2, k0_n814_c3, k0_n814_c4, k0_n814_c5;
-  logic [8:0] k0_n815_c1, k0_n815_c2, k0_n815_c3, k0_n815_c4, k0_n815_c5;
-  logic [8:0] k0_n816_c1, k0_n816_c2, k0_n816_c3, k0_n816_c4, k0_n816_c5;
-  logic [8:0] k0_n817_c1, k0_n817_c2, k0_n817_c3, k0_n817_c4, k0_n817_c5;
-  logic [8:0] k0_n818_c1, k0_n818_c2, k0_n818_c3, k0_n818_c4, k0_n818_c5;
+  logic [8:0] k0_n811_c1, k0_n811_c2, k0_n811_c3, k0_n811_c4, k0_n811_c5, k0_n811_c6;
+  logic [8:0] k0_n812_c1, k0_n812_c2, k0_n812_c3, k0_n812_c4, k0_n812_c5, k0_n812_c6;
+  logic [8:0] k0_n813_c1, k0_n813_c2, k0_n813_c3, k0_n813_c4, k0_n813_c5, k0_n813_c6;
+  logic [8:0] k0_n814_c1, k0_n814_c2, k0_n814_c3, k0_n814_c4, k0_n814_c5, k0_n814_c6;
+  logic [8:0] k0_n815_c1, k0_n815_c2, k0_n815_c3, k0_n815_c4, k0_n815_c5, k0_n815_c6;
+  logic [8:0] k0_n816_c1, k0_n816_c2, k0_n816_c3, k0_n816_c4, k0_n816_c5, k0_n816_c6;
+  logic [8:0] k0_n817_c1, k0_n817_c2, k0_n817_c3, k0_n817_c4, k0_n817_c5, k0_n817_c6;
+  logic [8:0] k0_n818_c1, k0_n818_c2, k0_n818_c3, k0_n818_c4, k0_n818_c5, k0_n818_c6;
   logic [2:0] k0_n819_c3, k0_n819_c4, k0_n819_c5, k0_n819_c6;
   logic [5:0] k0_n820_c3, k0_n820_c4, k0_n820_c5, k0_n820_c6;
   logic [2:0] k0_n821_c3, k0_n821_c4, k0_n821_c5, k0_n821_c6;
@@ -253,7 +249,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_x_n42;
   assign k0_x_n42 = k0_n22 | 6'(k0_n41);
   logic [11:0] k0_moved_0_n44;
-  assign k0_moved_0_n44 = a_read_data[3'd0][0];
+  assign k0_moved_0_n44 = a_read_data_q[3'd0][0];
   logic [4:0] k0_n46;
   assign k0_n46 = 5'(k0_x_n42) & 5'd21;
   logic [5:0] k0_n47;
@@ -291,7 +287,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n64;
   assign k0_n64 = 6'(k0_n61) & 6'd63;
   logic [11:0] k0_second_n65;
-  assign k0_second_n65 = a_read_data[k0_n62_c5][1];
+  assign k0_second_n65 = a_read_data_q[k0_n62_c6][1];
   logic [1:0] k0_n66;
   assign k0_n66 = k0_x4_q;
   logic [2:0] k0_middle_n67;
@@ -361,7 +357,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n101;
   assign k0_n101 = 6'(k0_x_n100) & 6'd63;
   logic [11:0] k0_moved_1_n102;
-  assign k0_moved_1_n102 = a_read_data[3'd1][0];
+  assign k0_moved_1_n102 = a_read_data_q[3'd1][0];
   logic [6:0] k0_n103;
   assign k0_n103 = k0_x_n100 & 7'd85;
   logic [7:0] k0_n104;
@@ -399,7 +395,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n120;
   assign k0_n120 = 6'(k0_n118) & 6'd63;
   logic [11:0] k0_second_n121;
-  assign k0_second_n121 = a_read_data[k0_n119_c5][1];
+  assign k0_second_n121 = a_read_data_q[k0_n119_c6][1];
   logic [1:0] k0_n122;
   assign k0_n122 = k0_x8_q;
   logic [2:0] k0_middle_n123;
@@ -469,7 +465,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n158;
   assign k0_n158 = 6'(k0_x_n157) & 6'd63;
   logic [11:0] k0_moved_2_n159;
-  assign k0_moved_2_n159 = a_read_data[3'd2][0];
+  assign k0_moved_2_n159 = a_read_data_q[3'd2][0];
   logic [4:0] k0_n160;
   assign k0_n160 = 5'(k0_x_n157) & 5'd21;
   logic [5:0] k0_n161;
@@ -507,7 +503,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n177;
   assign k0_n177 = 6'(k0_n175) & 6'd63;
   logic [11:0] k0_second_n178;
-  assign k0_second_n178 = a_read_data[k0_n176_c5][1];
+  assign k0_second_n178 = a_read_data_q[k0_n176_c6][1];
   logic [1:0] k0_n179;
   assign k0_n179 = k0_x12_q;
   logic [2:0] k0_middle_n180;
@@ -577,7 +573,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n215;
   assign k0_n215 = 6'(k0_x_n214) & 6'd63;
   logic [11:0] k0_moved_3_n216;
-  assign k0_moved_3_n216 = a_read_data[3'd3][0];
+  assign k0_moved_3_n216 = a_read_data_q[3'd3][0];
   logic [6:0] k0_n217;
   assign k0_n217 = 7'(k0_x_n214) & 7'd85;
   logic [7:0] k0_n218;
@@ -615,7 +611,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n234;
   assign k0_n234 = 6'(k0_n232) & 6'd63;
   logic [11:0] k0_second_n235;
-  assign k0_second_n235 = a_read_data[k0_n233_c5][1];
+  assign k0_second_n235 = a_read_data_q[k0_n233_c6][1];
   logic [1:0] k0_n236;
   assign k0_n236 = k0_x16_q;
   logic [2:0] k0_middle_n237;
@@ -685,7 +681,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n272;
   assign k0_n272 = k0_x_n271 & 6'd63;
   logic [11:0] k0_moved_4_n273;
-  assign k0_moved_4_n273 = a_read_data[3'd4][0];
+  assign k0_moved_4_n273 = a_read_data_q[3'd4][0];
   logic [4:0] k0_n274;
   assign k0_n274 = 5'(k0_x_n271) & 5'd21;
   logic [5:0] k0_n275;
@@ -729,7 +725,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n294;
   assign k0_n294 = 6'(k0_n292) & 6'd63;
   logic [11:0] k0_second_n295;
-  assign k0_second_n295 = a_read_data[k0_n293_c5][1];
+  assign k0_second_n295 = a_read_data_q[k0_n293_c6][1];
   logic [1:0] k0_n297;
   assign k0_n297 = k0_x20_q;
   logic [2:0] k0_middle_n298;
@@ -799,7 +795,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n333;
   assign k0_n333 = 6'(k0_x_n332) & 6'd63;
   logic [11:0] k0_moved_5_n334;
-  assign k0_moved_5_n334 = a_read_data[3'd5][0];
+  assign k0_moved_5_n334 = a_read_data_q[3'd5][0];
   logic [6:0] k0_n335;
   assign k0_n335 = k0_x_n332 & 7'd85;
   logic [7:0] k0_n336;
@@ -843,7 +839,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n355;
   assign k0_n355 = 6'(k0_n353) & 6'd63;
   logic [11:0] k0_second_n356;
-  assign k0_second_n356 = a_read_data[k0_n354_c5][1];
+  assign k0_second_n356 = a_read_data_q[k0_n354_c6][1];
   logic [1:0] k0_n357;
   assign k0_n357 = k0_x24_q;
   logic [2:0] k0_middle_n358;
@@ -913,7 +909,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n393;
   assign k0_n393 = 6'(k0_x_n392) & 6'd63;
   logic [11:0] k0_moved_6_n394;
-  assign k0_moved_6_n394 = a_read_data[3'd6][0];
+  assign k0_moved_6_n394 = a_read_data_q[3'd6][0];
   logic [5:0] k0_n395;
   assign k0_n395 = 6'(k0_x_n392) & 6'd21;
   logic [6:0] k0_n396;
@@ -957,7 +953,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n415;
   assign k0_n415 = 6'(k0_n413) & 6'd63;
   logic [11:0] k0_second_n416;
-  assign k0_second_n416 = a_read_data[k0_n414_c5][1];
+  assign k0_second_n416 = a_read_data_q[k0_n414_c6][1];
   logic [1:0] k0_n417;
   assign k0_n417 = k0_x28_q;
   logic [2:0] k0_middle_n418;
@@ -1023,7 +1019,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n449;
   assign k0_n449 = 6'(k0_x_n448) & 6'd63;
   logic [11:0] k0_moved_7_n450;
-  assign k0_moved_7_n450 = a_read_data[3'd7][0];
+  assign k0_moved_7_n450 = a_read_data_q[3'd7][0];
   logic [6:0] k0_n451;
   assign k0_n451 = 7'(k0_x_n448) & 7'd85;
   logic [7:0] k0_n452;
@@ -1067,7 +1063,7 @@ module hls_bit_reverse_n512 (
   logic [5:0] k0_n471;
   assign k0_n471 = 6'(k0_n469) & 6'd63;
   logic [11:0] k0_second_n472;
-  assign k0_second_n472 = a_read_data[k0_n470_c5][1];
+  assign k0_second_n472 = a_read_data_q[k0_n470_c6][1];
   logic [1:0] k0_n473;
   assign k0_n473 = k0_x32_q;
   logic [2:0] k0_middle_n474;
@@ -1776,75 +1772,76 @@ module hls_bit_reverse_n512 (
     k0_n5_c3 <= k0_n5_c2;
     k0_n5_c4 <= k0_n5_c3;
     k0_n5_c5 <= k0_n5_c4;
+    k0_n5_c6 <= k0_n5_c5;
     k0_j_n14_c1 <= k0_j_n14;
     k0_n18_c1 <= k0_n18;
     k0_n25_c1 <= k0_n25;
     k0_n27_c1 <= k0_n27;
     k0_x_n42_c2 <= k0_x_n42;
     k0_x_n42_c3 <= k0_x_n42_c2;
-    k0_moved_0_n44_c6 <= k0_moved_0_n44;
     k0_n57_c2 <= k0_n57;
     k0_n58_c2 <= k0_n58;
     k0_n62_c3 <= k0_n62;
     k0_n62_c4 <= k0_n62_c3;
     k0_n62_c5 <= k0_n62_c4;
+    k0_n62_c6 <= k0_n62_c5;
     k0_n64_c3 <= k0_n64;
     k0_n87_c2 <= k0_n87;
     k0_n99_c2 <= k0_n99;
     k0_n101_c3 <= k0_n101;
-    k0_moved_1_n102_c6 <= k0_moved_1_n102;
     k0_n119_c3 <= k0_n119;
     k0_n119_c4 <= k0_n119_c3;
     k0_n119_c5 <= k0_n119_c4;
+    k0_n119_c6 <= k0_n119_c5;
     k0_n120_c3 <= k0_n120;
     k0_n144_c2 <= k0_n144;
     k0_n156_c2 <= k0_n156;
     k0_n158_c3 <= k0_n158;
-    k0_moved_2_n159_c6 <= k0_moved_2_n159;
     k0_n176_c3 <= k0_n176;
     k0_n176_c4 <= k0_n176_c3;
     k0_n176_c5 <= k0_n176_c4;
+    k0_n176_c6 <= k0_n176_c5;
     k0_n177_c3 <= k0_n177;
     k0_n201_c2 <= k0_n201;
     k0_n213_c2 <= k0_n213;
     k0_n215_c3 <= k0_n215;
-    k0_moved_3_n216_c6 <= k0_moved_3_n216;
     k0_n233_c3 <= k0_n233;
     k0_n233_c4 <= k0_n233_c3;
     k0_n233_c5 <= k0_n233_c4;
+    k0_n233_c6 <= k0_n233_c5;
     k0_n234_c3 <= k0_n234;
     k0_n258_c2 <= k0_n258;
     k0_n270_c2 <= k0_n270;
     k0_n272_c3 <= k0_n272;
-    k0_moved_4_n273_c6 <= k0_moved_4_n273;
     k0_n293_c3 <= k0_n293;
     k0_n293_c4 <= k0_n293_c3;
     k0_n293_c5 <= k0_n293_c4;
+    k0_n293_c6 <= k0_n293_c5;
     k0_n294_c3 <= k0_n294;
     k0_n319_c2 <= k0_n319;
     k0_n331_c2 <= k0_n331;
     k0_n333_c3 <= k0_n333;
-    k0_moved_5_n334_c6 <= k0_moved_5_n334;
     k0_n354_c3 <= k0_n354;
     k0_n354_c4 <= k0_n354_c3;
     k0_n354_c5 <= k0_n354_c4;
+    k0_n354_c6 <= k0_n354_c5;
     k0_n355_c3 <= k0_n355;
     k0_n379_c2 <= k0_n379;
     k0_n391_c2 <= k0_n391;
     k0_n393_c3 <= k0_n393;
-    k0_moved_6_n394_c6 <= k0_moved_6_n394;
     k0_n414_c3 <= k0_n414;
     k0_n414_c4 <= k0_n414_c3;
     k0_n414_c5 <= k0_n414_c4;
+    k0_n414_c6 <= k0_n414_c5;
     k0_n415_c3 <= k0_n415;
     k0_n449_c2 <= k0_n449;
     k0_n449_c3 <= k0_n449_c2;
-    k0_moved_7_n450_c6 <= k0_moved_7_n450;
     k0_n452_c2 <= k0_n452;
     k0_n454_c2 <= k0_n454;
     k0_n470_c3 <= k0_n470;
     k0_n470_c4 <= k0_n470_c3;
     k0_n470_c5 <= k0_n470_c4;
+    k0_n470_c6 <= k0_n470_c5;
     k0_n471_c3 <= k0_n471;
     k0_n488_c2 <= k0_n488;
     k0_n489_c2 <= k0_n489;
@@ -1920,41 +1917,49 @@ module hls_bit_reverse_n512 (
     k0_n811_c3 <= k0_n811_c2;
     k0_n811_c4 <= k0_n811_c3;
     k0_n811_c5 <= k0_n811_c4;
+    k0_n811_c6 <= k0_n811_c5;
     k0_n812_c1 <= k0_n812;
     k0_n812_c2 <= k0_n812_c1;
     k0_n812_c3 <= k0_n812_c2;
     k0_n812_c4 <= k0_n812_c3;
     k0_n812_c5 <= k0_n812_c4;
+    k0_n812_c6 <= k0_n812_c5;
     k0_n813_c1 <= k0_n813;
     k0_n813_c2 <= k0_n813_c1;
     k0_n813_c3 <= k0_n813_c2;
     k0_n813_c4 <= k0_n813_c3;
     k0_n813_c5 <= k0_n813_c4;
+    k0_n813_c6 <= k0_n813_c5;
     k0_n814_c1 <= k0_n814;
     k0_n814_c2 <= k0_n814_c1;
     k0_n814_c3 <= k0_n814_c2;
     k0_n814_c4 <= k0_n814_c3;
     k0_n814_c5 <= k0_n814_c4;
+    k0_n814_c6 <= k0_n814_c5;
     k0_n815_c1 <= k0_n815;
     k0_n815_c2 <= k0_n815_c1;
     k0_n815_c3 <= k0_n815_c2;
     k0_n815_c4 <= k0_n815_c3;
     k0_n815_c5 <= k0_n815_c4;
+    k0_n815_c6 <= k0_n815_c5;
     k0_n816_c1 <= k0_n816;
     k0_n816_c2 <= k0_n816_c1;
     k0_n816_c3 <= k0_n816_c2;
     k0_n816_c4 <= k0_n816_c3;
     k0_n816_c5 <= k0_n816_c4;
+    k0_n816_c6 <= k0_n816_c5;
     k0_n817_c1 <= k0_n817;
     k0_n817_c2 <= k0_n817_c1;
     k0_n817_c3 <= k0_n817_c2;
     k0_n817_c4 <= k0_n817_c3;
     k0_n817_c5 <= k0_n817_c4;
+    k0_n817_c6 <= k0_n817_c5;
     k0_n818_c1 <= k0_n818;
     k0_n818_c2 <= k0_n818_c1;
     k0_n818_c3 <= k0_n818_c2;
     k0_n818_c4 <= k0_n818_c3;
     k0_n818_c5 <= k0_n818_c4;
+    k0_n818_c6 <= k0_n818_c5;
     k0_n819_c3 <= k0_n819;
     k0_n819_c4 <= k0_n819_c3;
     k0_n819_c5 <= k0_n819_c4;
@@ -2072,11 +2077,11 @@ module hls_bit_reverse_n512 (
   assign k0_x2_row = k0_n64_c3;
   // Line 50: writes waiting.
   logic k0_x3_en;
-  assign k0_x3_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x3_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x3_data;
   assign k0_x3_data = k0_second_n65;
   logic [3:0] k0_x3_bank;
-  assign k0_x3_bank = 4'(k0_n811_c5);
+  assign k0_x3_bank = 4'(k0_n811_c6);
   always_ff @(posedge clk_i) k0_x4_q <= less_at(k0_n16);
   // Line 45: reads a.
   logic k0_x5_en;
@@ -2094,11 +2099,11 @@ module hls_bit_reverse_n512 (
   assign k0_x6_row = k0_n120_c3;
   // Line 50: writes waiting.
   logic k0_x7_en;
-  assign k0_x7_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x7_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x7_data;
   assign k0_x7_data = k0_second_n121;
   logic [3:0] k0_x7_bank;
-  assign k0_x7_bank = 4'(k0_n812_c5);
+  assign k0_x7_bank = 4'(k0_n812_c6);
   always_ff @(posedge clk_i) k0_x8_q <= less_at(k0_n16);
   // Line 45: reads a.
   logic k0_x9_en;
@@ -2116,11 +2121,11 @@ module hls_bit_reverse_n512 (
   assign k0_x10_row = k0_n177_c3;
   // Line 50: writes waiting.
   logic k0_x11_en;
-  assign k0_x11_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x11_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x11_data;
   assign k0_x11_data = k0_second_n178;
   logic [3:0] k0_x11_bank;
-  assign k0_x11_bank = 4'(k0_n813_c5);
+  assign k0_x11_bank = 4'(k0_n813_c6);
   always_ff @(posedge clk_i) k0_x12_q <= less_at(k0_n16);
   // Line 45: reads a.
   logic k0_x13_en;
@@ -2138,11 +2143,11 @@ module hls_bit_reverse_n512 (
   assign k0_x14_row = k0_n234_c3;
   // Line 50: writes waiting.
   logic k0_x15_en;
-  assign k0_x15_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x15_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x15_data;
   assign k0_x15_data = k0_second_n235;
   logic [3:0] k0_x15_bank;
-  assign k0_x15_bank = 4'(k0_n814_c5);
+  assign k0_x15_bank = 4'(k0_n814_c6);
   always_ff @(posedge clk_i) k0_x16_q <= less_at(k0_n16);
   // Line 45: reads a.
   logic k0_x17_en;
@@ -2160,11 +2165,11 @@ module hls_bit_reverse_n512 (
   assign k0_x18_row = k0_n294_c3;
   // Line 50: writes waiting.
   logic k0_x19_en;
-  assign k0_x19_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x19_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x19_data;
   assign k0_x19_data = k0_second_n295;
   logic [3:0] k0_x19_bank;
-  assign k0_x19_bank = 4'(k0_n815_c5);
+  assign k0_x19_bank = 4'(k0_n815_c6);
   always_ff @(posedge clk_i) k0_x20_q <= less_at(k0_n16);
   // Line 45: reads a.
   logic k0_x21_en;
@@ -2182,11 +2187,11 @@ module hls_bit_reverse_n512 (
   assign k0_x22_row = k0_n355_c3;
   // Line 50: writes waiting.
   logic k0_x23_en;
-  assign k0_x23_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x23_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x23_data;
   assign k0_x23_data = k0_second_n356;
   logic [3:0] k0_x23_bank;
-  assign k0_x23_bank = 4'(k0_n816_c5);
+  assign k0_x23_bank = 4'(k0_n816_c6);
   always_ff @(posedge clk_i) k0_x24_q <= less_at(k0_n16);
   // Line 45: reads a.
   logic k0_x25_en;
@@ -2204,11 +2209,11 @@ module hls_bit_reverse_n512 (
   assign k0_x26_row = k0_n415_c3;
   // Line 50: writes waiting.
   logic k0_x27_en;
-  assign k0_x27_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x27_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x27_data;
   assign k0_x27_data = k0_second_n416;
   logic [3:0] k0_x27_bank;
-  assign k0_x27_bank = 4'(k0_n817_c5);
+  assign k0_x27_bank = 4'(k0_n817_c6);
   always_ff @(posedge clk_i) k0_x28_q <= less_at(k0_n16);
   // Line 45: reads a.
   logic k0_x29_en;
@@ -2226,17 +2231,17 @@ module hls_bit_reverse_n512 (
   assign k0_x30_row = k0_n471_c3;
   // Line 50: writes waiting.
   logic k0_x31_en;
-  assign k0_x31_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x31_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x31_data;
   assign k0_x31_data = k0_second_n472;
   logic [3:0] k0_x31_bank;
-  assign k0_x31_bank = 4'(k0_n818_c5);
+  assign k0_x31_bank = 4'(k0_n818_c6);
   always_ff @(posedge clk_i) k0_x32_q <= less_at(k0_n16);
   // Line 55: writes a.
   logic k0_x33_en;
   assign k0_x33_en = k0_valid[6];
   logic [11:0] k0_x33_data;
-  assign k0_x33_data = k0_moved_0_n44_c6;
+  assign k0_x33_data = k0_moved_0_n44;
   logic [2:0] k0_x33_bank;
   assign k0_x33_bank = k0_n819_c6;
   logic [5:0] k0_x33_row;
@@ -2256,7 +2261,7 @@ module hls_bit_reverse_n512 (
   logic k0_x38_en;
   assign k0_x38_en = k0_valid[6];
   logic [11:0] k0_x38_data;
-  assign k0_x38_data = k0_moved_1_n102_c6;
+  assign k0_x38_data = k0_moved_1_n102;
   logic [2:0] k0_x38_bank;
   assign k0_x38_bank = k0_n821_c6;
   logic [5:0] k0_x38_row;
@@ -2276,7 +2281,7 @@ module hls_bit_reverse_n512 (
   logic k0_x43_en;
   assign k0_x43_en = k0_valid[6];
   logic [11:0] k0_x43_data;
-  assign k0_x43_data = k0_moved_2_n159_c6;
+  assign k0_x43_data = k0_moved_2_n159;
   logic [2:0] k0_x43_bank;
   assign k0_x43_bank = k0_n824_c6;
   logic [5:0] k0_x43_row;
@@ -2296,7 +2301,7 @@ module hls_bit_reverse_n512 (
   logic k0_x48_en;
   assign k0_x48_en = k0_valid[6];
   logic [11:0] k0_x48_data;
-  assign k0_x48_data = k0_moved_3_n216_c6;
+  assign k0_x48_data = k0_moved_3_n216;
   logic [2:0] k0_x48_bank;
   assign k0_x48_bank = k0_n827_c6;
   logic [5:0] k0_x48_row;
@@ -2316,7 +2321,7 @@ module hls_bit_reverse_n512 (
   logic k0_x53_en;
   assign k0_x53_en = k0_valid[6];
   logic [11:0] k0_x53_data;
-  assign k0_x53_data = k0_moved_4_n273_c6;
+  assign k0_x53_data = k0_moved_4_n273;
   logic [2:0] k0_x53_bank;
   assign k0_x53_bank = k0_n830_c6;
   logic [5:0] k0_x53_row;
@@ -2336,7 +2341,7 @@ module hls_bit_reverse_n512 (
   logic k0_x58_en;
   assign k0_x58_en = k0_valid[6];
   logic [11:0] k0_x58_data;
-  assign k0_x58_data = k0_moved_5_n334_c6;
+  assign k0_x58_data = k0_moved_5_n334;
   logic [2:0] k0_x58_bank;
   assign k0_x58_bank = k0_n833_c6;
   logic [5:0] k0_x58_row;
@@ -2356,7 +2361,7 @@ module hls_bit_reverse_n512 (
   logic k0_x63_en;
   assign k0_x63_en = k0_valid[6];
   logic [11:0] k0_x63_data;
-  assign k0_x63_data = k0_moved_6_n394_c6;
+  assign k0_x63_data = k0_moved_6_n394;
   logic [2:0] k0_x63_bank;
   assign k0_x63_bank = k0_n836_c6;
   logic [5:0] k0_x63_row;
@@ -2376,7 +2381,7 @@ module hls_bit_reverse_n512 (
   logic k0_x68_en;
   assign k0_x68_en = k0_valid[6];
   logic [11:0] k0_x68_data;
-  assign k0_x68_data = k0_moved_7_n450_c6;
+  assign k0_x68_data = k0_moved_7_n450;
   logic [2:0] k0_x68_bank;
   assign k0_x68_bank = k0_n839_c6;
   logic [5:0] k0_x68_row;
@@ -2407,9 +2412,9 @@ module hls_bit_reverse_n512 (
   assign a_host_write_row = a_row_i;
   logic [11:0] a_host_write_data;
   assign a_host_write_data = a_data_i;
-  logic [1:0] [2:0] a_host_q;
-  always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
-  assign a_data_o = a_read_data[a_host_q[1]][0];
+  logic [2:0] [2:0] a_host_q;
+  always_ff @(posedge clk_i) a_host_q <= {a_host_q[1:0], a_bank_i};
+  assign a_data_o = a_read_data_q[a_host_q[2]][0];
 
   // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [7:0] [1:0] a_en_d;

@@ -12,7 +12,7 @@ module hls_bit_reverse_table (
   input  logic [2:0]  a_bank_i,  // a: the bank of the place.
   input  logic [4:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
-  output logic [11:0] a_data_o  // a: the element of a read, two cycles later.
+  output logic [11:0] a_data_o  // a: the element of a read, three cycles later.
 );
   // The kernels, one after another.
   logic [0:0] active_q, ends;
@@ -52,6 +52,10 @@ module hls_bit_reverse_table (
       if (a_en[bank][1] && a_write[bank][1]) contents[a_addr[bank][1]] <= a_write_data[bank][1];
     end
   end
+
+  // The data of the block memory a comes late in a cycle.
+  logic [7:0] [1:0] [11:0] a_read_data_q;
+  always_ff @(posedge clk_i) a_read_data_q <= a_read_data;
 
   // The table table.
   function automatic logic [7:0] table_at(logic [7:0] row);
@@ -341,48 +345,40 @@ module hls_bit_reverse_table (
   end
   assign ends[0] = active_q[0] && k0_all_q && k0_valid[5:0] == '0;
 
-  logic k0_n5_c1, k0_n5_c2, k0_n5_c3, k0_n5_c4, k0_n5_c5;
+  logic k0_n5_c1, k0_n5_c2, k0_n5_c3, k0_n5_c4, k0_n5_c5, k0_n5_c6;
   logic [2:0] k0_j_n13_c1;
   logic [1:0] k0_n18_c1;
   logic [3:0] k0_n26_c1;
   logic k0_n28_c1;
   logic [4:0] k0_x_n42_c2, k0_x_n42_c3;
-  logic [11:0] k0_moved_0_n44_c6;
-  logic [2:0] k0_n48_c4, k0_n48_c5;
+  logic [2:0] k0_n48_c4, k0_n48_c5, k0_n48_c6;
   logic [5:0] k0_n70_c2;
   logic [2:0] k0_n82_c2;
   logic [4:0] k0_n84_c3;
-  logic [11:0] k0_moved_1_n85_c6;
-  logic [2:0] k0_n87_c4, k0_n87_c5;
+  logic [2:0] k0_n87_c4, k0_n87_c5, k0_n87_c6;
   logic [6:0] k0_n108_c2;
   logic [2:0] k0_n120_c2;
   logic [4:0] k0_n122_c3;
-  logic [11:0] k0_moved_2_n123_c6;
-  logic [2:0] k0_n125_c4, k0_n125_c5;
+  logic [2:0] k0_n125_c4, k0_n125_c5, k0_n125_c6;
   logic [6:0] k0_n146_c2;
   logic [2:0] k0_n158_c2;
   logic [4:0] k0_n160_c3;
-  logic [11:0] k0_moved_3_n161_c6;
-  logic [2:0] k0_n163_c4, k0_n163_c5;
+  logic [2:0] k0_n163_c4, k0_n163_c5, k0_n163_c6;
   logic [7:0] k0_n184_c2;
   logic [2:0] k0_n196_c2;
   logic [4:0] k0_n198_c3;
-  logic [11:0] k0_moved_4_n199_c6;
-  logic [2:0] k0_n201_c4, k0_n201_c5;
+  logic [2:0] k0_n201_c4, k0_n201_c5, k0_n201_c6;
   logic [7:0] k0_n222_c2;
   logic [2:0] k0_n234_c2;
   logic [4:0] k0_n236_c3;
-  logic [11:0] k0_moved_5_n237_c6;
-  logic [2:0] k0_n239_c4, k0_n239_c5;
+  logic [2:0] k0_n239_c4, k0_n239_c5, k0_n239_c6;
   logic [7:0] k0_n260_c2;
   logic [2:0] k0_n272_c2;
   logic [4:0] k0_n274_c3;
-  logic [11:0] k0_moved_6_n275_c6;
-  logic [2:0] k0_n277_c4, k0_n277_c5;
+  logic [2:0] k0_n277_c4, k0_n277_c5, k0_n277_c6;
   logic [7:0] k0_x_n307_c2;
   logic [4:0] k0_n308_c2, k0_n308_c3;
-  logic [11:0] k0_moved_7_n309_c6;
-  logic [2:0] k0_n311_c4, k0_n311_c5;
+  logic [2:0] k0_n311_c4, k0_n311_c5, k0_n311_c6;
   logic [4:0] k0_x_n317_c2;
   logic k0_n322_c1, k0_n322_c2, k0_n322_c3, k0_n322_c4, k0_n322_c5, k0_n322_c6;
   logic [11:0] k0_n325_c1, k0_n325_c2, k0_n325_c3, k0_n325_c4, k0_n325_c5, k0_n325_c6;
@@ -400,14 +396,14 @@ module hls_bit_reverse_table (
   logic [11:0] k0_n444_c1, k0_n444_c2, k0_n444_c3, k0_n444_c4, k0_n444_c5, k0_n444_c6;
   logic [7:0] k0_x_n462_c2;
   logic [11:0] k0_n465_c1, k0_n465_c2, k0_n465_c3, k0_n465_c4, k0_n465_c5, k0_n465_c6;
-  logic [7:0] k0_n470_c1, k0_n470_c2, k0_n470_c3, k0_n470_c4, k0_n470_c5;
-  logic [7:0] k0_n471_c1, k0_n471_c2, k0_n471_c3, k0_n471_c4, k0_n471_c5;
-  logic [7:0] k0_n472_c1, k0_n472_c2, k0_n472_c3, k0_n472_c4, k0_n472_c5;
-  logic [7:0] k0_n473_c1, k0_n473_c2, k0_n473_c3, k0_n473_c4, k0_n473_c5;
-  logic [7:0] k0_n474_c1, k0_n474_c2, k0_n474_c3, k0_n474_c4, k0_n474_c5;
-  logic [7:0] k0_n475_c1, k0_n475_c2, k0_n475_c3, k0_n475_c4, k0_n475_c5;
-  logic [7:0] k0_n476_c1, k0_n476_c2, k0_n476_c3, k0_n476_c4, k0_n476_c5;
-  logic [7:0] k0_n477_c1, k0_n477_c2, k0_n477_c3, k0_n477_c4, k0_n477_c5;
+  logic [7:0] k0_n470_c1, k0_n470_c2, k0_n470_c3, k0_n470_c4, k0_n470_c5, k0_n470_c6;
+  logic [7:0] k0_n471_c1, k0_n471_c2, k0_n471_c3, k0_n471_c4, k0_n471_c5, k0_n471_c6;
+  logic [7:0] k0_n472_c1, k0_n472_c2, k0_n472_c3, k0_n472_c4, k0_n472_c5, k0_n472_c6;
+  logic [7:0] k0_n473_c1, k0_n473_c2, k0_n473_c3, k0_n473_c4, k0_n473_c5, k0_n473_c6;
+  logic [7:0] k0_n474_c1, k0_n474_c2, k0_n474_c3, k0_n474_c4, k0_n474_c5, k0_n474_c6;
+  logic [7:0] k0_n475_c1, k0_n475_c2, k0_n475_c3, k0_n475_c4, k0_n475_c5, k0_n475_c6;
+  logic [7:0] k0_n476_c1, k0_n476_c2, k0_n476_c3, k0_n476_c4, k0_n476_c5, k0_n476_c6;
+  logic [7:0] k0_n477_c1, k0_n477_c2, k0_n477_c3, k0_n477_c4, k0_n477_c5, k0_n477_c6;
   logic [2:0] k0_n478_c4, k0_n478_c5, k0_n478_c6;
   logic [4:0] k0_n479_c4, k0_n479_c5, k0_n479_c6;
   logic [2:0] k0_n480_c4, k0_n480_c5, k0_n480_c6;
@@ -503,7 +499,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_x_n42;
   assign k0_x_n42 = k0_n23 | 5'(k0_n41);
   logic [11:0] k0_moved_0_n44;
-  assign k0_moved_0_n44 = a_read_data[3'd0][0];
+  assign k0_moved_0_n44 = a_read_data_q[3'd0][0];
   logic [7:0] k0_n47;
   assign k0_n47 = k0_x2_q;
   logic [2:0] k0_n48;
@@ -511,7 +507,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n50;
   assign k0_n50 = 5'(k0_n47) & 5'd31;
   logic [11:0] k0_second_n51;
-  assign k0_second_n51 = a_read_data[k0_n48_c5][1];
+  assign k0_second_n51 = a_read_data_q[k0_n48_c6][1];
   logic [1:0] k0_n52;
   assign k0_n52 = k0_x5_q;
   logic [1:0] k0_middle_n53;
@@ -573,7 +569,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n84;
   assign k0_n84 = 5'(k0_x_n83) & 5'd31;
   logic [11:0] k0_moved_1_n85;
-  assign k0_moved_1_n85 = a_read_data[3'd1][0];
+  assign k0_moved_1_n85 = a_read_data_q[3'd1][0];
   logic [7:0] k0_n86;
   assign k0_n86 = k0_x7_q;
   logic [2:0] k0_n87;
@@ -581,7 +577,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n88;
   assign k0_n88 = 5'(k0_n86) & 5'd31;
   logic [11:0] k0_second_n89;
-  assign k0_second_n89 = a_read_data[k0_n87_c5][1];
+  assign k0_second_n89 = a_read_data_q[k0_n87_c6][1];
   logic [1:0] k0_n90;
   assign k0_n90 = k0_x10_q;
   logic [1:0] k0_middle_n91;
@@ -643,7 +639,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n122;
   assign k0_n122 = 5'(k0_x_n121) & 5'd31;
   logic [11:0] k0_moved_2_n123;
-  assign k0_moved_2_n123 = a_read_data[3'd2][0];
+  assign k0_moved_2_n123 = a_read_data_q[3'd2][0];
   logic [7:0] k0_n124;
   assign k0_n124 = k0_x12_q;
   logic [2:0] k0_n125;
@@ -651,7 +647,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n126;
   assign k0_n126 = 5'(k0_n124) & 5'd31;
   logic [11:0] k0_second_n127;
-  assign k0_second_n127 = a_read_data[k0_n125_c5][1];
+  assign k0_second_n127 = a_read_data_q[k0_n125_c6][1];
   logic [1:0] k0_n128;
   assign k0_n128 = k0_x15_q;
   logic [1:0] k0_middle_n129;
@@ -713,7 +709,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n160;
   assign k0_n160 = 5'(k0_x_n159) & 5'd31;
   logic [11:0] k0_moved_3_n161;
-  assign k0_moved_3_n161 = a_read_data[3'd3][0];
+  assign k0_moved_3_n161 = a_read_data_q[3'd3][0];
   logic [7:0] k0_n162;
   assign k0_n162 = k0_x17_q;
   logic [2:0] k0_n163;
@@ -721,7 +717,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n164;
   assign k0_n164 = 5'(k0_n162) & 5'd31;
   logic [11:0] k0_second_n165;
-  assign k0_second_n165 = a_read_data[k0_n163_c5][1];
+  assign k0_second_n165 = a_read_data_q[k0_n163_c6][1];
   logic [1:0] k0_n166;
   assign k0_n166 = k0_x20_q;
   logic [1:0] k0_middle_n167;
@@ -783,7 +779,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n198;
   assign k0_n198 = 5'(k0_x_n197) & 5'd31;
   logic [11:0] k0_moved_4_n199;
-  assign k0_moved_4_n199 = a_read_data[3'd4][0];
+  assign k0_moved_4_n199 = a_read_data_q[3'd4][0];
   logic [7:0] k0_n200;
   assign k0_n200 = k0_x22_q;
   logic [2:0] k0_n201;
@@ -791,7 +787,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n202;
   assign k0_n202 = 5'(k0_n200) & 5'd31;
   logic [11:0] k0_second_n203;
-  assign k0_second_n203 = a_read_data[k0_n201_c5][1];
+  assign k0_second_n203 = a_read_data_q[k0_n201_c6][1];
   logic [1:0] k0_n204;
   assign k0_n204 = k0_x25_q;
   logic [1:0] k0_middle_n205;
@@ -853,7 +849,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n236;
   assign k0_n236 = 5'(k0_x_n235) & 5'd31;
   logic [11:0] k0_moved_5_n237;
-  assign k0_moved_5_n237 = a_read_data[3'd5][0];
+  assign k0_moved_5_n237 = a_read_data_q[3'd5][0];
   logic [7:0] k0_n238;
   assign k0_n238 = k0_x27_q;
   logic [2:0] k0_n239;
@@ -861,7 +857,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n240;
   assign k0_n240 = 5'(k0_n238) & 5'd31;
   logic [11:0] k0_second_n241;
-  assign k0_second_n241 = a_read_data[k0_n239_c5][1];
+  assign k0_second_n241 = a_read_data_q[k0_n239_c6][1];
   logic [1:0] k0_n242;
   assign k0_n242 = k0_x30_q;
   logic [1:0] k0_middle_n243;
@@ -923,7 +919,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n274;
   assign k0_n274 = 5'(k0_x_n273) & 5'd31;
   logic [11:0] k0_moved_6_n275;
-  assign k0_moved_6_n275 = a_read_data[3'd6][0];
+  assign k0_moved_6_n275 = a_read_data_q[3'd6][0];
   logic [7:0] k0_n276;
   assign k0_n276 = k0_x32_q;
   logic [2:0] k0_n277;
@@ -931,7 +927,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n278;
   assign k0_n278 = 5'(k0_n276) & 5'd31;
   logic [11:0] k0_second_n279;
-  assign k0_second_n279 = a_read_data[k0_n277_c5][1];
+  assign k0_second_n279 = a_read_data_q[k0_n277_c6][1];
   logic [1:0] k0_n280;
   assign k0_n280 = k0_x35_q;
   logic [1:0] k0_middle_n281;
@@ -989,7 +985,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n308;
   assign k0_n308 = 5'(k0_x_n307) & 5'd31;
   logic [11:0] k0_moved_7_n309;
-  assign k0_moved_7_n309 = a_read_data[3'd7][0];
+  assign k0_moved_7_n309 = a_read_data_q[3'd7][0];
   logic [7:0] k0_n310;
   assign k0_n310 = k0_x37_q;
   logic [2:0] k0_n311;
@@ -997,7 +993,7 @@ module hls_bit_reverse_table (
   logic [4:0] k0_n312;
   assign k0_n312 = 5'(k0_n310) & 5'd31;
   logic [11:0] k0_second_n313;
-  assign k0_second_n313 = a_read_data[k0_n311_c5][1];
+  assign k0_second_n313 = a_read_data_q[k0_n311_c6][1];
   logic [1:0] k0_n314;
   assign k0_n314 = k0_x40_q;
   logic [1:0] k0_middle_n315;
@@ -1310,57 +1306,58 @@ module hls_bit_reverse_table (
     k0_n5_c3 <= k0_n5_c2;
     k0_n5_c4 <= k0_n5_c3;
     k0_n5_c5 <= k0_n5_c4;
+    k0_n5_c6 <= k0_n5_c5;
     k0_j_n13_c1 <= k0_j_n13;
     k0_n18_c1 <= k0_n18;
     k0_n26_c1 <= k0_n26;
     k0_n28_c1 <= k0_n28;
     k0_x_n42_c2 <= k0_x_n42;
     k0_x_n42_c3 <= k0_x_n42_c2;
-    k0_moved_0_n44_c6 <= k0_moved_0_n44;
     k0_n48_c4 <= k0_n48;
     k0_n48_c5 <= k0_n48_c4;
+    k0_n48_c6 <= k0_n48_c5;
     k0_n70_c2 <= k0_n70;
     k0_n82_c2 <= k0_n82;
     k0_n84_c3 <= k0_n84;
-    k0_moved_1_n85_c6 <= k0_moved_1_n85;
     k0_n87_c4 <= k0_n87;
     k0_n87_c5 <= k0_n87_c4;
+    k0_n87_c6 <= k0_n87_c5;
     k0_n108_c2 <= k0_n108;
     k0_n120_c2 <= k0_n120;
     k0_n122_c3 <= k0_n122;
-    k0_moved_2_n123_c6 <= k0_moved_2_n123;
     k0_n125_c4 <= k0_n125;
     k0_n125_c5 <= k0_n125_c4;
+    k0_n125_c6 <= k0_n125_c5;
     k0_n146_c2 <= k0_n146;
     k0_n158_c2 <= k0_n158;
     k0_n160_c3 <= k0_n160;
-    k0_moved_3_n161_c6 <= k0_moved_3_n161;
     k0_n163_c4 <= k0_n163;
     k0_n163_c5 <= k0_n163_c4;
+    k0_n163_c6 <= k0_n163_c5;
     k0_n184_c2 <= k0_n184;
     k0_n196_c2 <= k0_n196;
     k0_n198_c3 <= k0_n198;
-    k0_moved_4_n199_c6 <= k0_moved_4_n199;
     k0_n201_c4 <= k0_n201;
     k0_n201_c5 <= k0_n201_c4;
+    k0_n201_c6 <= k0_n201_c5;
     k0_n222_c2 <= k0_n222;
     k0_n234_c2 <= k0_n234;
     k0_n236_c3 <= k0_n236;
-    k0_moved_5_n237_c6 <= k0_moved_5_n237;
     k0_n239_c4 <= k0_n239;
     k0_n239_c5 <= k0_n239_c4;
+    k0_n239_c6 <= k0_n239_c5;
     k0_n260_c2 <= k0_n260;
     k0_n272_c2 <= k0_n272;
     k0_n274_c3 <= k0_n274;
-    k0_moved_6_n275_c6 <= k0_moved_6_n275;
     k0_n277_c4 <= k0_n277;
     k0_n277_c5 <= k0_n277_c4;
+    k0_n277_c6 <= k0_n277_c5;
     k0_x_n307_c2 <= k0_x_n307;
     k0_n308_c2 <= k0_n308;
     k0_n308_c3 <= k0_n308_c2;
-    k0_moved_7_n309_c6 <= k0_moved_7_n309;
     k0_n311_c4 <= k0_n311;
     k0_n311_c5 <= k0_n311_c4;
+    k0_n311_c6 <= k0_n311_c5;
     k0_x_n317_c2 <= k0_x_n317;
     k0_n322_c1 <= k0_n322;
     k0_n322_c2 <= k0_n322_c1;
@@ -1428,41 +1425,49 @@ module hls_bit_reverse_table (
     k0_n470_c3 <= k0_n470_c2;
     k0_n470_c4 <= k0_n470_c3;
     k0_n470_c5 <= k0_n470_c4;
+    k0_n470_c6 <= k0_n470_c5;
     k0_n471_c1 <= k0_n471;
     k0_n471_c2 <= k0_n471_c1;
     k0_n471_c3 <= k0_n471_c2;
     k0_n471_c4 <= k0_n471_c3;
     k0_n471_c5 <= k0_n471_c4;
+    k0_n471_c6 <= k0_n471_c5;
     k0_n472_c1 <= k0_n472;
     k0_n472_c2 <= k0_n472_c1;
     k0_n472_c3 <= k0_n472_c2;
     k0_n472_c4 <= k0_n472_c3;
     k0_n472_c5 <= k0_n472_c4;
+    k0_n472_c6 <= k0_n472_c5;
     k0_n473_c1 <= k0_n473;
     k0_n473_c2 <= k0_n473_c1;
     k0_n473_c3 <= k0_n473_c2;
     k0_n473_c4 <= k0_n473_c3;
     k0_n473_c5 <= k0_n473_c4;
+    k0_n473_c6 <= k0_n473_c5;
     k0_n474_c1 <= k0_n474;
     k0_n474_c2 <= k0_n474_c1;
     k0_n474_c3 <= k0_n474_c2;
     k0_n474_c4 <= k0_n474_c3;
     k0_n474_c5 <= k0_n474_c4;
+    k0_n474_c6 <= k0_n474_c5;
     k0_n475_c1 <= k0_n475;
     k0_n475_c2 <= k0_n475_c1;
     k0_n475_c3 <= k0_n475_c2;
     k0_n475_c4 <= k0_n475_c3;
     k0_n475_c5 <= k0_n475_c4;
+    k0_n475_c6 <= k0_n475_c5;
     k0_n476_c1 <= k0_n476;
     k0_n476_c2 <= k0_n476_c1;
     k0_n476_c3 <= k0_n476_c2;
     k0_n476_c4 <= k0_n476_c3;
     k0_n476_c5 <= k0_n476_c4;
+    k0_n476_c6 <= k0_n476_c5;
     k0_n477_c1 <= k0_n477;
     k0_n477_c2 <= k0_n477_c1;
     k0_n477_c3 <= k0_n477_c2;
     k0_n477_c4 <= k0_n477_c3;
     k0_n477_c5 <= k0_n477_c4;
+    k0_n477_c6 <= k0_n477_c5;
     k0_n478_c4 <= k0_n478;
     k0_n478_c5 <= k0_n478_c4;
     k0_n478_c6 <= k0_n478_c5;
@@ -1530,11 +1535,11 @@ module hls_bit_reverse_table (
   assign k0_x3_row = k0_n50;
   // Line 85: writes waiting.
   logic k0_x4_en;
-  assign k0_x4_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x4_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x4_data;
   assign k0_x4_data = k0_second_n51;
   logic [2:0] k0_x4_bank;
-  assign k0_x4_bank = 3'(k0_n470_c5);
+  assign k0_x4_bank = 3'(k0_n470_c6);
   always_ff @(posedge clk_i) k0_x5_q <= less_at(k0_n15);
   // Line 80: reads a.
   logic k0_x6_en;
@@ -1553,11 +1558,11 @@ module hls_bit_reverse_table (
   assign k0_x8_row = k0_n88;
   // Line 85: writes waiting.
   logic k0_x9_en;
-  assign k0_x9_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x9_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x9_data;
   assign k0_x9_data = k0_second_n89;
   logic [2:0] k0_x9_bank;
-  assign k0_x9_bank = 3'(k0_n471_c5);
+  assign k0_x9_bank = 3'(k0_n471_c6);
   always_ff @(posedge clk_i) k0_x10_q <= less_at(k0_n15);
   // Line 80: reads a.
   logic k0_x11_en;
@@ -1576,11 +1581,11 @@ module hls_bit_reverse_table (
   assign k0_x13_row = k0_n126;
   // Line 85: writes waiting.
   logic k0_x14_en;
-  assign k0_x14_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x14_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x14_data;
   assign k0_x14_data = k0_second_n127;
   logic [2:0] k0_x14_bank;
-  assign k0_x14_bank = 3'(k0_n472_c5);
+  assign k0_x14_bank = 3'(k0_n472_c6);
   always_ff @(posedge clk_i) k0_x15_q <= less_at(k0_n15);
   // Line 80: reads a.
   logic k0_x16_en;
@@ -1599,11 +1604,11 @@ module hls_bit_reverse_table (
   assign k0_x18_row = k0_n164;
   // Line 85: writes waiting.
   logic k0_x19_en;
-  assign k0_x19_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x19_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x19_data;
   assign k0_x19_data = k0_second_n165;
   logic [2:0] k0_x19_bank;
-  assign k0_x19_bank = 3'(k0_n473_c5);
+  assign k0_x19_bank = 3'(k0_n473_c6);
   always_ff @(posedge clk_i) k0_x20_q <= less_at(k0_n15);
   // Line 80: reads a.
   logic k0_x21_en;
@@ -1622,11 +1627,11 @@ module hls_bit_reverse_table (
   assign k0_x23_row = k0_n202;
   // Line 85: writes waiting.
   logic k0_x24_en;
-  assign k0_x24_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x24_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x24_data;
   assign k0_x24_data = k0_second_n203;
   logic [2:0] k0_x24_bank;
-  assign k0_x24_bank = 3'(k0_n474_c5);
+  assign k0_x24_bank = 3'(k0_n474_c6);
   always_ff @(posedge clk_i) k0_x25_q <= less_at(k0_n15);
   // Line 80: reads a.
   logic k0_x26_en;
@@ -1645,11 +1650,11 @@ module hls_bit_reverse_table (
   assign k0_x28_row = k0_n240;
   // Line 85: writes waiting.
   logic k0_x29_en;
-  assign k0_x29_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x29_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x29_data;
   assign k0_x29_data = k0_second_n241;
   logic [2:0] k0_x29_bank;
-  assign k0_x29_bank = 3'(k0_n475_c5);
+  assign k0_x29_bank = 3'(k0_n475_c6);
   always_ff @(posedge clk_i) k0_x30_q <= less_at(k0_n15);
   // Line 80: reads a.
   logic k0_x31_en;
@@ -1668,11 +1673,11 @@ module hls_bit_reverse_table (
   assign k0_x33_row = k0_n278;
   // Line 85: writes waiting.
   logic k0_x34_en;
-  assign k0_x34_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x34_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x34_data;
   assign k0_x34_data = k0_second_n279;
   logic [2:0] k0_x34_bank;
-  assign k0_x34_bank = 3'(k0_n476_c5);
+  assign k0_x34_bank = 3'(k0_n476_c6);
   always_ff @(posedge clk_i) k0_x35_q <= less_at(k0_n15);
   // Line 80: reads a.
   logic k0_x36_en;
@@ -1691,18 +1696,18 @@ module hls_bit_reverse_table (
   assign k0_x38_row = k0_n312;
   // Line 85: writes waiting.
   logic k0_x39_en;
-  assign k0_x39_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x39_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x39_data;
   assign k0_x39_data = k0_second_n313;
   logic [2:0] k0_x39_bank;
-  assign k0_x39_bank = 3'(k0_n477_c5);
+  assign k0_x39_bank = 3'(k0_n477_c6);
   always_ff @(posedge clk_i) k0_x40_q <= less_at(k0_n15);
   always_ff @(posedge clk_i) k0_x41_q <= table_at(8'(k0_x_n317_c2));
   // Line 90: writes a.
   logic k0_x42_en;
   assign k0_x42_en = k0_valid[6];
   logic [11:0] k0_x42_data;
-  assign k0_x42_data = k0_moved_0_n44_c6;
+  assign k0_x42_data = k0_moved_0_n44;
   logic [2:0] k0_x42_bank;
   assign k0_x42_bank = k0_n478_c6;
   logic [4:0] k0_x42_row;
@@ -1722,7 +1727,7 @@ module hls_bit_reverse_table (
   logic k0_x47_en;
   assign k0_x47_en = k0_valid[6];
   logic [11:0] k0_x47_data;
-  assign k0_x47_data = k0_moved_1_n85_c6;
+  assign k0_x47_data = k0_moved_1_n85;
   logic [2:0] k0_x47_bank;
   assign k0_x47_bank = k0_n480_c6;
   logic [4:0] k0_x47_row;
@@ -1742,7 +1747,7 @@ module hls_bit_reverse_table (
   logic k0_x52_en;
   assign k0_x52_en = k0_valid[6];
   logic [11:0] k0_x52_data;
-  assign k0_x52_data = k0_moved_2_n123_c6;
+  assign k0_x52_data = k0_moved_2_n123;
   logic [2:0] k0_x52_bank;
   assign k0_x52_bank = k0_n482_c6;
   logic [4:0] k0_x52_row;
@@ -1762,7 +1767,7 @@ module hls_bit_reverse_table (
   logic k0_x57_en;
   assign k0_x57_en = k0_valid[6];
   logic [11:0] k0_x57_data;
-  assign k0_x57_data = k0_moved_3_n161_c6;
+  assign k0_x57_data = k0_moved_3_n161;
   logic [2:0] k0_x57_bank;
   assign k0_x57_bank = k0_n484_c6;
   logic [4:0] k0_x57_row;
@@ -1782,7 +1787,7 @@ module hls_bit_reverse_table (
   logic k0_x62_en;
   assign k0_x62_en = k0_valid[6];
   logic [11:0] k0_x62_data;
-  assign k0_x62_data = k0_moved_4_n199_c6;
+  assign k0_x62_data = k0_moved_4_n199;
   logic [2:0] k0_x62_bank;
   assign k0_x62_bank = k0_n486_c6;
   logic [4:0] k0_x62_row;
@@ -1802,7 +1807,7 @@ module hls_bit_reverse_table (
   logic k0_x67_en;
   assign k0_x67_en = k0_valid[6];
   logic [11:0] k0_x67_data;
-  assign k0_x67_data = k0_moved_5_n237_c6;
+  assign k0_x67_data = k0_moved_5_n237;
   logic [2:0] k0_x67_bank;
   assign k0_x67_bank = k0_n488_c6;
   logic [4:0] k0_x67_row;
@@ -1822,7 +1827,7 @@ module hls_bit_reverse_table (
   logic k0_x72_en;
   assign k0_x72_en = k0_valid[6];
   logic [11:0] k0_x72_data;
-  assign k0_x72_data = k0_moved_6_n275_c6;
+  assign k0_x72_data = k0_moved_6_n275;
   logic [2:0] k0_x72_bank;
   assign k0_x72_bank = k0_n490_c6;
   logic [4:0] k0_x72_row;
@@ -1842,7 +1847,7 @@ module hls_bit_reverse_table (
   logic k0_x77_en;
   assign k0_x77_en = k0_valid[6];
   logic [11:0] k0_x77_data;
-  assign k0_x77_data = k0_moved_7_n309_c6;
+  assign k0_x77_data = k0_moved_7_n309;
   logic [2:0] k0_x77_bank;
   assign k0_x77_bank = k0_n492_c6;
   logic [4:0] k0_x77_row;
@@ -1872,9 +1877,9 @@ module hls_bit_reverse_table (
   assign a_host_write_row = a_row_i;
   logic [11:0] a_host_write_data;
   assign a_host_write_data = a_data_i;
-  logic [1:0] [2:0] a_host_q;
-  always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
-  assign a_data_o = a_read_data[a_host_q[1]][0];
+  logic [2:0] [2:0] a_host_q;
+  always_ff @(posedge clk_i) a_host_q <= {a_host_q[1:0], a_bank_i};
+  assign a_data_o = a_read_data_q[a_host_q[2]][0];
 
   // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [7:0] [1:0] a_en_d;

@@ -12,7 +12,7 @@ module hls_bit_reverse_table_n512 (
   input  logic [2:0]  a_bank_i,  // a: the bank of the place.
   input  logic [5:0]  a_row_i,  // a: the row of the place.
   input  logic [11:0] a_data_i,  // a: the element to write.
-  output logic [11:0] a_data_o  // a: the element of a read, two cycles later.
+  output logic [11:0] a_data_o  // a: the element of a read, three cycles later.
 );
   // The kernels, one after another.
   logic [0:0] active_q, ends;
@@ -52,6 +52,10 @@ module hls_bit_reverse_table_n512 (
       if (a_en[bank][1] && a_write[bank][1]) contents[a_addr[bank][1]] <= a_write_data[bank][1];
     end
   end
+
+  // The data of the block memory a comes late in a cycle.
+  logic [7:0] [1:0] [11:0] a_read_data_q;
+  always_ff @(posedge clk_i) a_read_data_q <= a_read_data;
 
   // The table table.
   function automatic logic [8:0] table_at(logic [8:0] row);
@@ -597,48 +601,40 @@ module hls_bit_reverse_table_n512 (
   end
   assign ends[0] = active_q[0] && k0_all_q && k0_valid[5:0] == '0;
 
-  logic k0_n5_c1, k0_n5_c2, k0_n5_c3, k0_n5_c4, k0_n5_c5;
+  logic k0_n5_c1, k0_n5_c2, k0_n5_c3, k0_n5_c4, k0_n5_c5, k0_n5_c6;
   logic [2:0] k0_j_n14_c1;
   logic [2:0] k0_n18_c1;
   logic [3:0] k0_n25_c1;
   logic k0_n27_c1;
   logic [5:0] k0_x_n42_c2, k0_x_n42_c3;
-  logic [11:0] k0_moved_0_n44_c6;
-  logic [2:0] k0_n48_c4, k0_n48_c5;
+  logic [2:0] k0_n48_c4, k0_n48_c5, k0_n48_c6;
   logic [6:0] k0_n73_c2;
   logic [2:0] k0_n85_c2;
   logic [5:0] k0_n87_c3;
-  logic [11:0] k0_moved_1_n88_c6;
-  logic [2:0] k0_n90_c4, k0_n90_c5;
+  logic [2:0] k0_n90_c4, k0_n90_c5, k0_n90_c6;
   logic [7:0] k0_n115_c2;
   logic [2:0] k0_n127_c2;
   logic [5:0] k0_n129_c3;
-  logic [11:0] k0_moved_2_n130_c6;
-  logic [2:0] k0_n132_c4, k0_n132_c5;
+  logic [2:0] k0_n132_c4, k0_n132_c5, k0_n132_c6;
   logic [7:0] k0_n157_c2;
   logic [2:0] k0_n169_c2;
   logic [5:0] k0_n171_c3;
-  logic [11:0] k0_moved_3_n172_c6;
-  logic [2:0] k0_n174_c4, k0_n174_c5;
+  logic [2:0] k0_n174_c4, k0_n174_c5, k0_n174_c6;
   logic [8:0] k0_n199_c2;
   logic [2:0] k0_n211_c2;
   logic [5:0] k0_n213_c3;
-  logic [11:0] k0_moved_4_n214_c6;
-  logic [2:0] k0_n216_c4, k0_n216_c5;
+  logic [2:0] k0_n216_c4, k0_n216_c5, k0_n216_c6;
   logic [8:0] k0_n242_c2;
   logic [2:0] k0_n254_c2;
   logic [5:0] k0_n256_c3;
-  logic [11:0] k0_moved_5_n257_c6;
-  logic [2:0] k0_n259_c4, k0_n259_c5;
+  logic [2:0] k0_n259_c4, k0_n259_c5, k0_n259_c6;
   logic [8:0] k0_n284_c2;
   logic [2:0] k0_n296_c2;
   logic [5:0] k0_n298_c3;
-  logic [11:0] k0_moved_6_n299_c6;
-  logic [2:0] k0_n301_c4, k0_n301_c5;
+  logic [2:0] k0_n301_c4, k0_n301_c5, k0_n301_c6;
   logic [8:0] k0_x_n335_c2;
   logic [5:0] k0_n336_c2, k0_n336_c3;
-  logic [11:0] k0_moved_7_n337_c6;
-  logic [2:0] k0_n339_c4, k0_n339_c5;
+  logic [2:0] k0_n339_c4, k0_n339_c5, k0_n339_c6;
   logic [5:0] k0_x_n345_c2;
   logic k0_n350_c1, k0_n350_c2, k0_n350_c3, k0_n350_c4, k0_n350_c5, k0_n350_c6;
   logic [11:0] k0_n353_c1, k0_n353_c2, k0_n353_c3, k0_n353_c4, k0_n353_c5, k0_n353_c6;
@@ -657,14 +653,14 @@ module hls_bit_reverse_table_n512 (
   logic [11:0] k0_n512_c1, k0_n512_c2, k0_n512_c3, k0_n512_c4, k0_n512_c5, k0_n512_c6;
   logic [8:0] k0_x_n536_c2;
   logic [11:0] k0_n539_c1, k0_n539_c2, k0_n539_c3, k0_n539_c4, k0_n539_c5, k0_n539_c6;
-  logic [8:0] k0_n548_c1, k0_n548_c2, k0_n548_c3, k0_n548_c4, k0_n548_c5;
-  logic [8:0] k0_n549_c1, k0_n549_c2, k0_n549_c3, k0_n549_c4, k0_n549_c5;
-  logic [8:0] k0_n550_c1, k0_n550_c2, k0_n550_c3, k0_n550_c4, k0_n550_c5;
-  logic [8:0] k0_n551_c1, k0_n551_c2, k0_n551_c3, k0_n551_c4, k0_n551_c5;
-  logic [8:0] k0_n552_c1, k0_n552_c2, k0_n552_c3, k0_n552_c4, k0_n552_c5;
-  logic [8:0] k0_n553_c1, k0_n553_c2, k0_n553_c3, k0_n553_c4, k0_n553_c5;
-  logic [8:0] k0_n554_c1, k0_n554_c2, k0_n554_c3, k0_n554_c4, k0_n554_c5;
-  logic [8:0] k0_n555_c1, k0_n555_c2, k0_n555_c3, k0_n555_c4, k0_n555_c5;
+  logic [8:0] k0_n548_c1, k0_n548_c2, k0_n548_c3, k0_n548_c4, k0_n548_c5, k0_n548_c6;
+  logic [8:0] k0_n549_c1, k0_n549_c2, k0_n549_c3, k0_n549_c4, k0_n549_c5, k0_n549_c6;
+  logic [8:0] k0_n550_c1, k0_n550_c2, k0_n550_c3, k0_n550_c4, k0_n550_c5, k0_n550_c6;
+  logic [8:0] k0_n551_c1, k0_n551_c2, k0_n551_c3, k0_n551_c4, k0_n551_c5, k0_n551_c6;
+  logic [8:0] k0_n552_c1, k0_n552_c2, k0_n552_c3, k0_n552_c4, k0_n552_c5, k0_n552_c6;
+  logic [8:0] k0_n553_c1, k0_n553_c2, k0_n553_c3, k0_n553_c4, k0_n553_c5, k0_n553_c6;
+  logic [8:0] k0_n554_c1, k0_n554_c2, k0_n554_c3, k0_n554_c4, k0_n554_c5, k0_n554_c6;
+  logic [8:0] k0_n555_c1, k0_n555_c2, k0_n555_c3, k0_n555_c4, k0_n555_c5, k0_n555_c6;
   logic [2:0] k0_n556_c4, k0_n556_c5, k0_n556_c6;
   logic [5:0] k0_n557_c4, k0_n557_c5, k0_n557_c6;
   logic [2:0] k0_n558_c4, k0_n558_c5, k0_n558_c6;
@@ -775,7 +771,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_x_n42;
   assign k0_x_n42 = k0_n22 | 6'(k0_n41);
   logic [11:0] k0_moved_0_n44;
-  assign k0_moved_0_n44 = a_read_data[3'd0][0];
+  assign k0_moved_0_n44 = a_read_data_q[3'd0][0];
   logic [8:0] k0_n47;
   assign k0_n47 = k0_x2_q;
   logic [2:0] k0_n48;
@@ -783,7 +779,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n50;
   assign k0_n50 = 6'(k0_n47) & 6'd63;
   logic [11:0] k0_second_n51;
-  assign k0_second_n51 = a_read_data[k0_n48_c5][1];
+  assign k0_second_n51 = a_read_data_q[k0_n48_c6][1];
   logic [1:0] k0_n52;
   assign k0_n52 = k0_x5_q;
   logic [2:0] k0_middle_n53;
@@ -853,7 +849,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n87;
   assign k0_n87 = 6'(k0_x_n86) & 6'd63;
   logic [11:0] k0_moved_1_n88;
-  assign k0_moved_1_n88 = a_read_data[3'd1][0];
+  assign k0_moved_1_n88 = a_read_data_q[3'd1][0];
   logic [8:0] k0_n89;
   assign k0_n89 = k0_x7_q;
   logic [2:0] k0_n90;
@@ -861,7 +857,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n91;
   assign k0_n91 = 6'(k0_n89) & 6'd63;
   logic [11:0] k0_second_n92;
-  assign k0_second_n92 = a_read_data[k0_n90_c5][1];
+  assign k0_second_n92 = a_read_data_q[k0_n90_c6][1];
   logic [1:0] k0_n93;
   assign k0_n93 = k0_x10_q;
   logic [2:0] k0_middle_n94;
@@ -931,7 +927,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n129;
   assign k0_n129 = 6'(k0_x_n128) & 6'd63;
   logic [11:0] k0_moved_2_n130;
-  assign k0_moved_2_n130 = a_read_data[3'd2][0];
+  assign k0_moved_2_n130 = a_read_data_q[3'd2][0];
   logic [8:0] k0_n131;
   assign k0_n131 = k0_x12_q;
   logic [2:0] k0_n132;
@@ -939,7 +935,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n133;
   assign k0_n133 = 6'(k0_n131) & 6'd63;
   logic [11:0] k0_second_n134;
-  assign k0_second_n134 = a_read_data[k0_n132_c5][1];
+  assign k0_second_n134 = a_read_data_q[k0_n132_c6][1];
   logic [1:0] k0_n135;
   assign k0_n135 = k0_x15_q;
   logic [2:0] k0_middle_n136;
@@ -1009,7 +1005,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n171;
   assign k0_n171 = 6'(k0_x_n170) & 6'd63;
   logic [11:0] k0_moved_3_n172;
-  assign k0_moved_3_n172 = a_read_data[3'd3][0];
+  assign k0_moved_3_n172 = a_read_data_q[3'd3][0];
   logic [8:0] k0_n173;
   assign k0_n173 = k0_x17_q;
   logic [2:0] k0_n174;
@@ -1017,7 +1013,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n175;
   assign k0_n175 = 6'(k0_n173) & 6'd63;
   logic [11:0] k0_second_n176;
-  assign k0_second_n176 = a_read_data[k0_n174_c5][1];
+  assign k0_second_n176 = a_read_data_q[k0_n174_c6][1];
   logic [1:0] k0_n177;
   assign k0_n177 = k0_x20_q;
   logic [2:0] k0_middle_n178;
@@ -1087,7 +1083,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n213;
   assign k0_n213 = 6'(k0_x_n212) & 6'd63;
   logic [11:0] k0_moved_4_n214;
-  assign k0_moved_4_n214 = a_read_data[3'd4][0];
+  assign k0_moved_4_n214 = a_read_data_q[3'd4][0];
   logic [8:0] k0_n215;
   assign k0_n215 = k0_x22_q;
   logic [2:0] k0_n216;
@@ -1095,7 +1091,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n217;
   assign k0_n217 = 6'(k0_n215) & 6'd63;
   logic [11:0] k0_second_n218;
-  assign k0_second_n218 = a_read_data[k0_n216_c5][1];
+  assign k0_second_n218 = a_read_data_q[k0_n216_c6][1];
   logic [1:0] k0_n220;
   assign k0_n220 = k0_x25_q;
   logic [2:0] k0_middle_n221;
@@ -1165,7 +1161,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n256;
   assign k0_n256 = 6'(k0_x_n255) & 6'd63;
   logic [11:0] k0_moved_5_n257;
-  assign k0_moved_5_n257 = a_read_data[3'd5][0];
+  assign k0_moved_5_n257 = a_read_data_q[3'd5][0];
   logic [8:0] k0_n258;
   assign k0_n258 = k0_x27_q;
   logic [2:0] k0_n259;
@@ -1173,7 +1169,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n260;
   assign k0_n260 = 6'(k0_n258) & 6'd63;
   logic [11:0] k0_second_n261;
-  assign k0_second_n261 = a_read_data[k0_n259_c5][1];
+  assign k0_second_n261 = a_read_data_q[k0_n259_c6][1];
   logic [1:0] k0_n262;
   assign k0_n262 = k0_x30_q;
   logic [2:0] k0_middle_n263;
@@ -1243,7 +1239,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n298;
   assign k0_n298 = 6'(k0_x_n297) & 6'd63;
   logic [11:0] k0_moved_6_n299;
-  assign k0_moved_6_n299 = a_read_data[3'd6][0];
+  assign k0_moved_6_n299 = a_read_data_q[3'd6][0];
   logic [8:0] k0_n300;
   assign k0_n300 = k0_x32_q;
   logic [2:0] k0_n301;
@@ -1251,7 +1247,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n302;
   assign k0_n302 = 6'(k0_n300) & 6'd63;
   logic [11:0] k0_second_n303;
-  assign k0_second_n303 = a_read_data[k0_n301_c5][1];
+  assign k0_second_n303 = a_read_data_q[k0_n301_c6][1];
   logic [1:0] k0_n304;
   assign k0_n304 = k0_x35_q;
   logic [2:0] k0_middle_n305;
@@ -1317,7 +1313,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n336;
   assign k0_n336 = 6'(k0_x_n335) & 6'd63;
   logic [11:0] k0_moved_7_n337;
-  assign k0_moved_7_n337 = a_read_data[3'd7][0];
+  assign k0_moved_7_n337 = a_read_data_q[3'd7][0];
   logic [8:0] k0_n338;
   assign k0_n338 = k0_x37_q;
   logic [2:0] k0_n339;
@@ -1325,7 +1321,7 @@ module hls_bit_reverse_table_n512 (
   logic [5:0] k0_n340;
   assign k0_n340 = 6'(k0_n338) & 6'd63;
   logic [11:0] k0_second_n341;
-  assign k0_second_n341 = a_read_data[k0_n339_c5][1];
+  assign k0_second_n341 = a_read_data_q[k0_n339_c6][1];
   logic [1:0] k0_n342;
   assign k0_n342 = k0_x40_q;
   logic [2:0] k0_middle_n343;
@@ -1770,57 +1766,58 @@ module hls_bit_reverse_table_n512 (
     k0_n5_c3 <= k0_n5_c2;
     k0_n5_c4 <= k0_n5_c3;
     k0_n5_c5 <= k0_n5_c4;
+    k0_n5_c6 <= k0_n5_c5;
     k0_j_n14_c1 <= k0_j_n14;
     k0_n18_c1 <= k0_n18;
     k0_n25_c1 <= k0_n25;
     k0_n27_c1 <= k0_n27;
     k0_x_n42_c2 <= k0_x_n42;
     k0_x_n42_c3 <= k0_x_n42_c2;
-    k0_moved_0_n44_c6 <= k0_moved_0_n44;
     k0_n48_c4 <= k0_n48;
     k0_n48_c5 <= k0_n48_c4;
+    k0_n48_c6 <= k0_n48_c5;
     k0_n73_c2 <= k0_n73;
     k0_n85_c2 <= k0_n85;
     k0_n87_c3 <= k0_n87;
-    k0_moved_1_n88_c6 <= k0_moved_1_n88;
     k0_n90_c4 <= k0_n90;
     k0_n90_c5 <= k0_n90_c4;
+    k0_n90_c6 <= k0_n90_c5;
     k0_n115_c2 <= k0_n115;
     k0_n127_c2 <= k0_n127;
     k0_n129_c3 <= k0_n129;
-    k0_moved_2_n130_c6 <= k0_moved_2_n130;
     k0_n132_c4 <= k0_n132;
     k0_n132_c5 <= k0_n132_c4;
+    k0_n132_c6 <= k0_n132_c5;
     k0_n157_c2 <= k0_n157;
     k0_n169_c2 <= k0_n169;
     k0_n171_c3 <= k0_n171;
-    k0_moved_3_n172_c6 <= k0_moved_3_n172;
     k0_n174_c4 <= k0_n174;
     k0_n174_c5 <= k0_n174_c4;
+    k0_n174_c6 <= k0_n174_c5;
     k0_n199_c2 <= k0_n199;
     k0_n211_c2 <= k0_n211;
     k0_n213_c3 <= k0_n213;
-    k0_moved_4_n214_c6 <= k0_moved_4_n214;
     k0_n216_c4 <= k0_n216;
     k0_n216_c5 <= k0_n216_c4;
+    k0_n216_c6 <= k0_n216_c5;
     k0_n242_c2 <= k0_n242;
     k0_n254_c2 <= k0_n254;
     k0_n256_c3 <= k0_n256;
-    k0_moved_5_n257_c6 <= k0_moved_5_n257;
     k0_n259_c4 <= k0_n259;
     k0_n259_c5 <= k0_n259_c4;
+    k0_n259_c6 <= k0_n259_c5;
     k0_n284_c2 <= k0_n284;
     k0_n296_c2 <= k0_n296;
     k0_n298_c3 <= k0_n298;
-    k0_moved_6_n299_c6 <= k0_moved_6_n299;
     k0_n301_c4 <= k0_n301;
     k0_n301_c5 <= k0_n301_c4;
+    k0_n301_c6 <= k0_n301_c5;
     k0_x_n335_c2 <= k0_x_n335;
     k0_n336_c2 <= k0_n336;
     k0_n336_c3 <= k0_n336_c2;
-    k0_moved_7_n337_c6 <= k0_moved_7_n337;
     k0_n339_c4 <= k0_n339;
     k0_n339_c5 <= k0_n339_c4;
+    k0_n339_c6 <= k0_n339_c5;
     k0_x_n345_c2 <= k0_x_n345;
     k0_n350_c1 <= k0_n350;
     k0_n350_c2 <= k0_n350_c1;
@@ -1893,41 +1890,49 @@ module hls_bit_reverse_table_n512 (
     k0_n548_c3 <= k0_n548_c2;
     k0_n548_c4 <= k0_n548_c3;
     k0_n548_c5 <= k0_n548_c4;
+    k0_n548_c6 <= k0_n548_c5;
     k0_n549_c1 <= k0_n549;
     k0_n549_c2 <= k0_n549_c1;
     k0_n549_c3 <= k0_n549_c2;
     k0_n549_c4 <= k0_n549_c3;
     k0_n549_c5 <= k0_n549_c4;
+    k0_n549_c6 <= k0_n549_c5;
     k0_n550_c1 <= k0_n550;
     k0_n550_c2 <= k0_n550_c1;
     k0_n550_c3 <= k0_n550_c2;
     k0_n550_c4 <= k0_n550_c3;
     k0_n550_c5 <= k0_n550_c4;
+    k0_n550_c6 <= k0_n550_c5;
     k0_n551_c1 <= k0_n551;
     k0_n551_c2 <= k0_n551_c1;
     k0_n551_c3 <= k0_n551_c2;
     k0_n551_c4 <= k0_n551_c3;
     k0_n551_c5 <= k0_n551_c4;
+    k0_n551_c6 <= k0_n551_c5;
     k0_n552_c1 <= k0_n552;
     k0_n552_c2 <= k0_n552_c1;
     k0_n552_c3 <= k0_n552_c2;
     k0_n552_c4 <= k0_n552_c3;
     k0_n552_c5 <= k0_n552_c4;
+    k0_n552_c6 <= k0_n552_c5;
     k0_n553_c1 <= k0_n553;
     k0_n553_c2 <= k0_n553_c1;
     k0_n553_c3 <= k0_n553_c2;
     k0_n553_c4 <= k0_n553_c3;
     k0_n553_c5 <= k0_n553_c4;
+    k0_n553_c6 <= k0_n553_c5;
     k0_n554_c1 <= k0_n554;
     k0_n554_c2 <= k0_n554_c1;
     k0_n554_c3 <= k0_n554_c2;
     k0_n554_c4 <= k0_n554_c3;
     k0_n554_c5 <= k0_n554_c4;
+    k0_n554_c6 <= k0_n554_c5;
     k0_n555_c1 <= k0_n555;
     k0_n555_c2 <= k0_n555_c1;
     k0_n555_c3 <= k0_n555_c2;
     k0_n555_c4 <= k0_n555_c3;
     k0_n555_c5 <= k0_n555_c4;
+    k0_n555_c6 <= k0_n555_c5;
     k0_n556_c4 <= k0_n556;
     k0_n556_c5 <= k0_n556_c4;
     k0_n556_c6 <= k0_n556_c5;
@@ -2030,11 +2035,11 @@ module hls_bit_reverse_table_n512 (
   assign k0_x3_row = k0_n50;
   // Line 85: writes waiting.
   logic k0_x4_en;
-  assign k0_x4_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x4_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x4_data;
   assign k0_x4_data = k0_second_n51;
   logic [3:0] k0_x4_bank;
-  assign k0_x4_bank = 4'(k0_n548_c5);
+  assign k0_x4_bank = 4'(k0_n548_c6);
   always_ff @(posedge clk_i) k0_x5_q <= less_at(k0_n16);
   // Line 80: reads a.
   logic k0_x6_en;
@@ -2053,11 +2058,11 @@ module hls_bit_reverse_table_n512 (
   assign k0_x8_row = k0_n91;
   // Line 85: writes waiting.
   logic k0_x9_en;
-  assign k0_x9_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x9_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x9_data;
   assign k0_x9_data = k0_second_n92;
   logic [3:0] k0_x9_bank;
-  assign k0_x9_bank = 4'(k0_n549_c5);
+  assign k0_x9_bank = 4'(k0_n549_c6);
   always_ff @(posedge clk_i) k0_x10_q <= less_at(k0_n16);
   // Line 80: reads a.
   logic k0_x11_en;
@@ -2076,11 +2081,11 @@ module hls_bit_reverse_table_n512 (
   assign k0_x13_row = k0_n133;
   // Line 85: writes waiting.
   logic k0_x14_en;
-  assign k0_x14_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x14_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x14_data;
   assign k0_x14_data = k0_second_n134;
   logic [3:0] k0_x14_bank;
-  assign k0_x14_bank = 4'(k0_n550_c5);
+  assign k0_x14_bank = 4'(k0_n550_c6);
   always_ff @(posedge clk_i) k0_x15_q <= less_at(k0_n16);
   // Line 80: reads a.
   logic k0_x16_en;
@@ -2099,11 +2104,11 @@ module hls_bit_reverse_table_n512 (
   assign k0_x18_row = k0_n175;
   // Line 85: writes waiting.
   logic k0_x19_en;
-  assign k0_x19_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x19_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x19_data;
   assign k0_x19_data = k0_second_n176;
   logic [3:0] k0_x19_bank;
-  assign k0_x19_bank = 4'(k0_n551_c5);
+  assign k0_x19_bank = 4'(k0_n551_c6);
   always_ff @(posedge clk_i) k0_x20_q <= less_at(k0_n16);
   // Line 80: reads a.
   logic k0_x21_en;
@@ -2122,11 +2127,11 @@ module hls_bit_reverse_table_n512 (
   assign k0_x23_row = k0_n217;
   // Line 85: writes waiting.
   logic k0_x24_en;
-  assign k0_x24_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x24_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x24_data;
   assign k0_x24_data = k0_second_n218;
   logic [3:0] k0_x24_bank;
-  assign k0_x24_bank = 4'(k0_n552_c5);
+  assign k0_x24_bank = 4'(k0_n552_c6);
   always_ff @(posedge clk_i) k0_x25_q <= less_at(k0_n16);
   // Line 80: reads a.
   logic k0_x26_en;
@@ -2145,11 +2150,11 @@ module hls_bit_reverse_table_n512 (
   assign k0_x28_row = k0_n260;
   // Line 85: writes waiting.
   logic k0_x29_en;
-  assign k0_x29_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x29_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x29_data;
   assign k0_x29_data = k0_second_n261;
   logic [3:0] k0_x29_bank;
-  assign k0_x29_bank = 4'(k0_n553_c5);
+  assign k0_x29_bank = 4'(k0_n553_c6);
   always_ff @(posedge clk_i) k0_x30_q <= less_at(k0_n16);
   // Line 80: reads a.
   logic k0_x31_en;
@@ -2168,11 +2173,11 @@ module hls_bit_reverse_table_n512 (
   assign k0_x33_row = k0_n302;
   // Line 85: writes waiting.
   logic k0_x34_en;
-  assign k0_x34_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x34_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x34_data;
   assign k0_x34_data = k0_second_n303;
   logic [3:0] k0_x34_bank;
-  assign k0_x34_bank = 4'(k0_n554_c5);
+  assign k0_x34_bank = 4'(k0_n554_c6);
   always_ff @(posedge clk_i) k0_x35_q <= less_at(k0_n16);
   // Line 80: reads a.
   logic k0_x36_en;
@@ -2191,18 +2196,18 @@ module hls_bit_reverse_table_n512 (
   assign k0_x38_row = k0_n340;
   // Line 85: writes waiting.
   logic k0_x39_en;
-  assign k0_x39_en = k0_valid[5] && k0_n5_c5;
+  assign k0_x39_en = k0_valid[6] && k0_n5_c6;
   logic [11:0] k0_x39_data;
   assign k0_x39_data = k0_second_n341;
   logic [3:0] k0_x39_bank;
-  assign k0_x39_bank = 4'(k0_n555_c5);
+  assign k0_x39_bank = 4'(k0_n555_c6);
   always_ff @(posedge clk_i) k0_x40_q <= less_at(k0_n16);
   always_ff @(posedge clk_i) k0_x41_q <= table_at(9'(k0_x_n345_c2));
   // Line 90: writes a.
   logic k0_x42_en;
   assign k0_x42_en = k0_valid[6];
   logic [11:0] k0_x42_data;
-  assign k0_x42_data = k0_moved_0_n44_c6;
+  assign k0_x42_data = k0_moved_0_n44;
   logic [2:0] k0_x42_bank;
   assign k0_x42_bank = k0_n556_c6;
   logic [5:0] k0_x42_row;
@@ -2223,7 +2228,7 @@ module hls_bit_reverse_table_n512 (
   logic k0_x48_en;
   assign k0_x48_en = k0_valid[6];
   logic [11:0] k0_x48_data;
-  assign k0_x48_data = k0_moved_1_n88_c6;
+  assign k0_x48_data = k0_moved_1_n88;
   logic [2:0] k0_x48_bank;
   assign k0_x48_bank = k0_n558_c6;
   logic [5:0] k0_x48_row;
@@ -2244,7 +2249,7 @@ module hls_bit_reverse_table_n512 (
   logic k0_x54_en;
   assign k0_x54_en = k0_valid[6];
   logic [11:0] k0_x54_data;
-  assign k0_x54_data = k0_moved_2_n130_c6;
+  assign k0_x54_data = k0_moved_2_n130;
   logic [2:0] k0_x54_bank;
   assign k0_x54_bank = k0_n561_c6;
   logic [5:0] k0_x54_row;
@@ -2265,7 +2270,7 @@ module hls_bit_reverse_table_n512 (
   logic k0_x60_en;
   assign k0_x60_en = k0_valid[6];
   logic [11:0] k0_x60_data;
-  assign k0_x60_data = k0_moved_3_n172_c6;
+  assign k0_x60_data = k0_moved_3_n172;
   logic [2:0] k0_x60_bank;
   assign k0_x60_bank = k0_n564_c6;
   logic [5:0] k0_x60_row;
@@ -2286,7 +2291,7 @@ module hls_bit_reverse_table_n512 (
   logic k0_x66_en;
   assign k0_x66_en = k0_valid[6];
   logic [11:0] k0_x66_data;
-  assign k0_x66_data = k0_moved_4_n214_c6;
+  assign k0_x66_data = k0_moved_4_n214;
   logic [2:0] k0_x66_bank;
   assign k0_x66_bank = k0_n567_c6;
   logic [5:0] k0_x66_row;
@@ -2307,7 +2312,7 @@ module hls_bit_reverse_table_n512 (
   logic k0_x72_en;
   assign k0_x72_en = k0_valid[6];
   logic [11:0] k0_x72_data;
-  assign k0_x72_data = k0_moved_5_n257_c6;
+  assign k0_x72_data = k0_moved_5_n257;
   logic [2:0] k0_x72_bank;
   assign k0_x72_bank = k0_n570_c6;
   logic [5:0] k0_x72_row;
@@ -2328,7 +2333,7 @@ module hls_bit_reverse_table_n512 (
   logic k0_x78_en;
   assign k0_x78_en = k0_valid[6];
   logic [11:0] k0_x78_data;
-  assign k0_x78_data = k0_moved_6_n299_c6;
+  assign k0_x78_data = k0_moved_6_n299;
   logic [2:0] k0_x78_bank;
   assign k0_x78_bank = k0_n573_c6;
   logic [5:0] k0_x78_row;
@@ -2349,7 +2354,7 @@ module hls_bit_reverse_table_n512 (
   logic k0_x84_en;
   assign k0_x84_en = k0_valid[6];
   logic [11:0] k0_x84_data;
-  assign k0_x84_data = k0_moved_7_n337_c6;
+  assign k0_x84_data = k0_moved_7_n337;
   logic [2:0] k0_x84_bank;
   assign k0_x84_bank = k0_n576_c6;
   logic [5:0] k0_x84_row;
@@ -2380,9 +2385,9 @@ module hls_bit_reverse_table_n512 (
   assign a_host_write_row = a_row_i;
   logic [11:0] a_host_write_data;
   assign a_host_write_data = a_data_i;
-  logic [1:0] [2:0] a_host_q;
-  always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
-  assign a_data_o = a_read_data[a_host_q[1]][0];
+  logic [2:0] [2:0] a_host_q;
+  always_ff @(posedge clk_i) a_host_q <= {a_host_q[1:0], a_bank_i};
+  assign a_data_o = a_read_data_q[a_host_q[2]][0];
 
   // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [7:0] [1:0] a_en_d;

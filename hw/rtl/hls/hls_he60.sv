@@ -1,6 +1,6 @@
 // Compiled from hw/hls/negacyclic.c by `ciphermill hls compile`: change the source, not this file.
 //
-//   FORWARD: 12288 iterations, one in a cycle, 22 cycles each, 12309 in all
+//   FORWARD: 12288 iterations, one in a cycle, 23 cycles each, 12310 in all
 module hls_he60 #(
   // Bits of the first factor of a multiplier (18 for an ECP5, 26 for a DSP48E2).
   parameter int unsigned TileA = 18,
@@ -17,7 +17,7 @@ module hls_he60 #(
   input  logic [1:0]  a_bank_i,  // a: the bank of the place.
   input  logic [9:0]  a_row_i,  // a: the row of the place.
   input  logic [59:0] a_data_i,  // a: the element to write.
-  output logic [59:0] a_data_o  // a: the element of a read, two cycles later.
+  output logic [59:0] a_data_o  // a: the element of a read, three cycles later.
 );
   // The kernels, one after another.
   logic [0:0] active_q, ends;
@@ -43,6 +43,10 @@ module hls_he60 #(
       if (a_write_en[bank]) contents[a_write_addr[bank]] <= a_write_data[bank];
     end
   end
+
+  // The data of the block memory a comes late in a cycle.
+  logic [3:0] [59:0] a_read_data_q;
+  always_ff @(posedge clk_i) a_read_data_q <= a_read_data;
 
   // The table w.
   function automatic logic [59:0] w_at(logic [11:0] row);
@@ -4168,13 +4172,13 @@ module hls_he60 #(
       k0_l1_forward_q <= k0_l1_forward_q == 11'd2046 ? 11'd0 : k0_l1_forward_q + 11'd2;
     end
   end
-  logic [21:0] k0_valid;
+  logic [22:0] k0_valid;
   assign k0_valid[0] = k0_issue;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) k0_valid[21:1] <= '0;
-    else k0_valid[21:1] <= k0_valid[20:0];
+    if (!rst_ni) k0_valid[22:1] <= '0;
+    else k0_valid[22:1] <= k0_valid[21:0];
   end
-  assign ends[0] = active_q[0] && k0_all_q && k0_valid[20:0] == '0;
+  assign ends[0] = active_q[0] && k0_all_q && k0_valid[21:0] == '0;
 
   logic [11:0] k0_n5_c1;
   logic [3:0] k0_n7_c1, k0_n7_c2;
@@ -4201,13 +4205,14 @@ module hls_he60 #(
       k0_found_n76_c15;
   logic [1:0] k0_found_n76_c16, k0_found_n76_c17, k0_found_n76_c18, k0_found_n76_c19, k0_found_n76_c20,
       k0_found_n76_c21;
+  logic [1:0] k0_found_n76_c22;
   logic [9:0] k0_n77_c2, k0_n77_c3, k0_n77_c4, k0_n77_c5, k0_n77_c6, k0_n77_c7;
   logic [9:0] k0_n77_c8, k0_n77_c9, k0_n77_c10, k0_n77_c11, k0_n77_c12, k0_n77_c13;
   logic [9:0] k0_n77_c14, k0_n77_c15, k0_n77_c16, k0_n77_c17, k0_n77_c18, k0_n77_c19;
-  logic [9:0] k0_n77_c20, k0_n77_c21;
-  logic [59:0] k0_u_n79_c6, k0_u_n79_c7, k0_u_n79_c8, k0_u_n79_c9, k0_u_n79_c10, k0_u_n79_c11;
-  logic [59:0] k0_u_n79_c12, k0_u_n79_c13, k0_u_n79_c14, k0_u_n79_c15, k0_u_n79_c16, k0_u_n79_c17;
-  logic [59:0] k0_u_n79_c18, k0_u_n79_c19, k0_u_n79_c20;
+  logic [9:0] k0_n77_c20, k0_n77_c21, k0_n77_c22;
+  logic [59:0] k0_u_n79_c7, k0_u_n79_c8, k0_u_n79_c9, k0_u_n79_c10, k0_u_n79_c11, k0_u_n79_c12;
+  logic [59:0] k0_u_n79_c13, k0_u_n79_c14, k0_u_n79_c15, k0_u_n79_c16, k0_u_n79_c17, k0_u_n79_c18;
+  logic [59:0] k0_u_n79_c19, k0_u_n79_c20, k0_u_n79_c21;
   logic k0_p_n81_c2;
   logic k0_n84_c2;
   logic k0_n88_c2;
@@ -4228,45 +4233,45 @@ module hls_he60 #(
       k0_found_n124_c15;
   logic [1:0] k0_found_n124_c16, k0_found_n124_c17, k0_found_n124_c18, k0_found_n124_c19, k0_found_n124_c20,
       k0_found_n124_c21;
+  logic [1:0] k0_found_n124_c22;
   logic [9:0] k0_n125_c2, k0_n125_c3, k0_n125_c4, k0_n125_c5, k0_n125_c6, k0_n125_c7;
   logic [9:0] k0_n125_c8, k0_n125_c9, k0_n125_c10, k0_n125_c11, k0_n125_c12, k0_n125_c13;
   logic [9:0] k0_n125_c14, k0_n125_c15, k0_n125_c16, k0_n125_c17, k0_n125_c18, k0_n125_c19;
-  logic [9:0] k0_n125_c20, k0_n125_c21;
+  logic [9:0] k0_n125_c20, k0_n125_c21, k0_n125_c22;
   logic [11:0] k0_n128_c1, k0_n128_c2, k0_n128_c3;
   logic [10:0] k0_n129_c3;
-  logic [11:0] k0_n130_c4;
-  logic [29:0] k0_x0_n133_c6;
-  logic [29:0] k0_x1_n135_c6;
-  logic [29:0] k0_y0_n136_c6;
-  logic [29:0] k0_y1_n137_c6;
-  logic [59:0] k0_n141_c11;
-  logic [59:0] k0_n143_c11;
-  logic [60:0] k0_low_n144_c12;
-  logic [59:0] k0_n145_c11;
-  logic [30:0] k0_n146_c11;
-  logic [59:0] k0_high_n147_c12, k0_high_n147_c13, k0_high_n147_c14, k0_high_n147_c15, k0_high_n147_c16;
-  logic [17:0] k0_high1_n151_c12, k0_high1_n151_c13, k0_high1_n151_c14, k0_high1_n151_c15;
-  logic [59:0] k0_n153_c12;
-  logic [61:0] k0_n154_c13;
-  logic [35:0] k0_n155_c12, k0_n155_c13;
-  logic [61:0] k0_n156_c14;
-  logic [62:0] k0_n158_c15;
-  logic [62:0] k0_n159_c16;
-  logic [59:0] k0_n162_c17;
-  logic [2:0] k0_n164_c17, k0_n164_c18;
-  logic [20:0] k0_n165_c17;
-  logic [60:0] k0_n166_c18;
-  logic [60:0] k0_again_n167_c19;
-  logic [59:0] k0_t_n171_c20;
-  logic [59:0] k0_room_n172_c6, k0_room_n172_c7, k0_room_n172_c8, k0_room_n172_c9, k0_room_n172_c10, k0_room_n172_c11;
-  logic [59:0] k0_room_n172_c12, k0_room_n172_c13, k0_room_n172_c14, k0_room_n172_c15, k0_room_n172_c16,
-      k0_room_n172_c17;
-  logic [59:0] k0_room_n172_c18, k0_room_n172_c19, k0_room_n172_c20;
-  logic [59:0] k0_s_n177_c21;
-  logic [59:0] k0_n181_c6, k0_n181_c7, k0_n181_c8, k0_n181_c9, k0_n181_c10, k0_n181_c11;
-  logic [59:0] k0_n181_c12, k0_n181_c13, k0_n181_c14, k0_n181_c15, k0_n181_c16, k0_n181_c17;
-  logic [59:0] k0_n181_c18, k0_n181_c19, k0_n181_c20;
-  logic [59:0] k0_d_n183_c21;
+  logic [29:0] k0_x0_n133_c7;
+  logic [29:0] k0_x1_n135_c7;
+  logic [29:0] k0_y0_n136_c5, k0_y0_n136_c6, k0_y0_n136_c7;
+  logic [29:0] k0_y1_n137_c5, k0_y1_n137_c6, k0_y1_n137_c7;
+  logic [59:0] k0_n141_c12;
+  logic [59:0] k0_n143_c12;
+  logic [60:0] k0_low_n144_c13;
+  logic [59:0] k0_n145_c12;
+  logic [30:0] k0_n146_c12;
+  logic [59:0] k0_high_n147_c13, k0_high_n147_c14, k0_high_n147_c15, k0_high_n147_c16, k0_high_n147_c17;
+  logic [17:0] k0_high1_n151_c13, k0_high1_n151_c14, k0_high1_n151_c15, k0_high1_n151_c16;
+  logic [59:0] k0_n153_c13;
+  logic [61:0] k0_n154_c14;
+  logic [35:0] k0_n155_c13, k0_n155_c14;
+  logic [61:0] k0_n156_c15;
+  logic [62:0] k0_n158_c16;
+  logic [62:0] k0_n159_c17;
+  logic [59:0] k0_n162_c18;
+  logic [2:0] k0_n164_c18, k0_n164_c19;
+  logic [20:0] k0_n165_c18;
+  logic [60:0] k0_n166_c19;
+  logic [60:0] k0_again_n167_c20;
+  logic [59:0] k0_t_n171_c21;
+  logic [59:0] k0_room_n172_c7, k0_room_n172_c8, k0_room_n172_c9, k0_room_n172_c10, k0_room_n172_c11, k0_room_n172_c12;
+  logic [59:0] k0_room_n172_c13, k0_room_n172_c14, k0_room_n172_c15, k0_room_n172_c16, k0_room_n172_c17,
+      k0_room_n172_c18;
+  logic [59:0] k0_room_n172_c19, k0_room_n172_c20, k0_room_n172_c21;
+  logic [59:0] k0_s_n177_c22;
+  logic [59:0] k0_n181_c7, k0_n181_c8, k0_n181_c9, k0_n181_c10, k0_n181_c11, k0_n181_c12;
+  logic [59:0] k0_n181_c13, k0_n181_c14, k0_n181_c15, k0_n181_c16, k0_n181_c17, k0_n181_c18;
+  logic [59:0] k0_n181_c19, k0_n181_c20, k0_n181_c21;
+  logic [59:0] k0_d_n183_c22;
   logic [11:0] k0_n185_c1;
   logic [11:0] k0_e_n189_c2;
   logic [11:0] k0_n190_c1;
@@ -4290,13 +4295,14 @@ module hls_he60 #(
       k0_found_n239_c15;
   logic [1:0] k0_found_n239_c16, k0_found_n239_c17, k0_found_n239_c18, k0_found_n239_c19, k0_found_n239_c20,
       k0_found_n239_c21;
+  logic [1:0] k0_found_n239_c22;
   logic [9:0] k0_n240_c2, k0_n240_c3, k0_n240_c4, k0_n240_c5, k0_n240_c6, k0_n240_c7;
   logic [9:0] k0_n240_c8, k0_n240_c9, k0_n240_c10, k0_n240_c11, k0_n240_c12, k0_n240_c13;
   logic [9:0] k0_n240_c14, k0_n240_c15, k0_n240_c16, k0_n240_c17, k0_n240_c18, k0_n240_c19;
-  logic [9:0] k0_n240_c20, k0_n240_c21;
-  logic [59:0] k0_u_n241_c6, k0_u_n241_c7, k0_u_n241_c8, k0_u_n241_c9, k0_u_n241_c10, k0_u_n241_c11;
-  logic [59:0] k0_u_n241_c12, k0_u_n241_c13, k0_u_n241_c14, k0_u_n241_c15, k0_u_n241_c16, k0_u_n241_c17;
-  logic [59:0] k0_u_n241_c18, k0_u_n241_c19, k0_u_n241_c20;
+  logic [9:0] k0_n240_c20, k0_n240_c21, k0_n240_c22;
+  logic [59:0] k0_u_n241_c7, k0_u_n241_c8, k0_u_n241_c9, k0_u_n241_c10, k0_u_n241_c11, k0_u_n241_c12;
+  logic [59:0] k0_u_n241_c13, k0_u_n241_c14, k0_u_n241_c15, k0_u_n241_c16, k0_u_n241_c17, k0_u_n241_c18;
+  logic [59:0] k0_u_n241_c19, k0_u_n241_c20, k0_u_n241_c21;
   logic k0_p_n243_c2;
   logic k0_n246_c2;
   logic k0_n250_c2;
@@ -4317,44 +4323,44 @@ module hls_he60 #(
       k0_found_n286_c15;
   logic [1:0] k0_found_n286_c16, k0_found_n286_c17, k0_found_n286_c18, k0_found_n286_c19, k0_found_n286_c20,
       k0_found_n286_c21;
+  logic [1:0] k0_found_n286_c22;
   logic [9:0] k0_n287_c2, k0_n287_c3, k0_n287_c4, k0_n287_c5, k0_n287_c6, k0_n287_c7;
   logic [9:0] k0_n287_c8, k0_n287_c9, k0_n287_c10, k0_n287_c11, k0_n287_c12, k0_n287_c13;
   logic [9:0] k0_n287_c14, k0_n287_c15, k0_n287_c16, k0_n287_c17, k0_n287_c18, k0_n287_c19;
-  logic [9:0] k0_n287_c20, k0_n287_c21;
+  logic [9:0] k0_n287_c20, k0_n287_c21, k0_n287_c22;
   logic [10:0] k0_n289_c3;
-  logic [11:0] k0_n290_c4;
-  logic [29:0] k0_x0_n292_c6;
-  logic [29:0] k0_x1_n293_c6;
-  logic [29:0] k0_y0_n294_c6;
-  logic [29:0] k0_y1_n295_c6;
-  logic [59:0] k0_n299_c11;
-  logic [59:0] k0_n301_c11;
-  logic [60:0] k0_low_n302_c12;
-  logic [59:0] k0_n303_c11;
-  logic [30:0] k0_n304_c11;
-  logic [59:0] k0_high_n305_c12, k0_high_n305_c13, k0_high_n305_c14, k0_high_n305_c15, k0_high_n305_c16;
-  logic [17:0] k0_high1_n307_c12, k0_high1_n307_c13, k0_high1_n307_c14, k0_high1_n307_c15;
-  logic [59:0] k0_n308_c12;
-  logic [61:0] k0_n309_c13;
-  logic [35:0] k0_n310_c12, k0_n310_c13;
-  logic [61:0] k0_n311_c14;
-  logic [62:0] k0_n312_c15;
-  logic [62:0] k0_n313_c16;
-  logic [59:0] k0_n315_c17;
-  logic [2:0] k0_n316_c17, k0_n316_c18;
-  logic [20:0] k0_n317_c17;
-  logic [60:0] k0_n318_c18;
-  logic [60:0] k0_again_n319_c19;
-  logic [59:0] k0_t_n323_c20;
-  logic [59:0] k0_room_n324_c6, k0_room_n324_c7, k0_room_n324_c8, k0_room_n324_c9, k0_room_n324_c10, k0_room_n324_c11;
-  logic [59:0] k0_room_n324_c12, k0_room_n324_c13, k0_room_n324_c14, k0_room_n324_c15, k0_room_n324_c16,
-      k0_room_n324_c17;
-  logic [59:0] k0_room_n324_c18, k0_room_n324_c19, k0_room_n324_c20;
-  logic [59:0] k0_s_n329_c21;
-  logic [59:0] k0_n333_c6, k0_n333_c7, k0_n333_c8, k0_n333_c9, k0_n333_c10, k0_n333_c11;
-  logic [59:0] k0_n333_c12, k0_n333_c13, k0_n333_c14, k0_n333_c15, k0_n333_c16, k0_n333_c17;
-  logic [59:0] k0_n333_c18, k0_n333_c19, k0_n333_c20;
-  logic [59:0] k0_d_n335_c21;
+  logic [29:0] k0_x0_n292_c7;
+  logic [29:0] k0_x1_n293_c7;
+  logic [29:0] k0_y0_n294_c5, k0_y0_n294_c6, k0_y0_n294_c7;
+  logic [29:0] k0_y1_n295_c5, k0_y1_n295_c6, k0_y1_n295_c7;
+  logic [59:0] k0_n299_c12;
+  logic [59:0] k0_n301_c12;
+  logic [60:0] k0_low_n302_c13;
+  logic [59:0] k0_n303_c12;
+  logic [30:0] k0_n304_c12;
+  logic [59:0] k0_high_n305_c13, k0_high_n305_c14, k0_high_n305_c15, k0_high_n305_c16, k0_high_n305_c17;
+  logic [17:0] k0_high1_n307_c13, k0_high1_n307_c14, k0_high1_n307_c15, k0_high1_n307_c16;
+  logic [59:0] k0_n308_c13;
+  logic [61:0] k0_n309_c14;
+  logic [35:0] k0_n310_c13, k0_n310_c14;
+  logic [61:0] k0_n311_c15;
+  logic [62:0] k0_n312_c16;
+  logic [62:0] k0_n313_c17;
+  logic [59:0] k0_n315_c18;
+  logic [2:0] k0_n316_c18, k0_n316_c19;
+  logic [20:0] k0_n317_c18;
+  logic [60:0] k0_n318_c19;
+  logic [60:0] k0_again_n319_c20;
+  logic [59:0] k0_t_n323_c21;
+  logic [59:0] k0_room_n324_c7, k0_room_n324_c8, k0_room_n324_c9, k0_room_n324_c10, k0_room_n324_c11, k0_room_n324_c12;
+  logic [59:0] k0_room_n324_c13, k0_room_n324_c14, k0_room_n324_c15, k0_room_n324_c16, k0_room_n324_c17,
+      k0_room_n324_c18;
+  logic [59:0] k0_room_n324_c19, k0_room_n324_c20, k0_room_n324_c21;
+  logic [59:0] k0_s_n329_c22;
+  logic [59:0] k0_n333_c7, k0_n333_c8, k0_n333_c9, k0_n333_c10, k0_n333_c11, k0_n333_c12;
+  logic [59:0] k0_n333_c13, k0_n333_c14, k0_n333_c15, k0_n333_c16, k0_n333_c17, k0_n333_c18;
+  logic [59:0] k0_n333_c19, k0_n333_c20, k0_n333_c21;
+  logic [59:0] k0_d_n335_c22;
   logic [59:0] k0_x2_q;
   logic [59:0] k0_x5_q;
   logic [11:0] k0_n5;
@@ -4456,7 +4462,7 @@ module hls_he60 #(
   logic [9:0] k0_n77;
   assign k0_n77 = 10'(k0_e_n15 >> 2'd2);
   logic [59:0] k0_u_n79;
-  assign k0_u_n79 = a_read_data[k0_found_n76_c5];
+  assign k0_u_n79 = a_read_data_q[k0_found_n76_c6];
   logic [10:0] k0_n80;
   assign k0_n80 = 11'(k0_o_n20) & 11'd1365;
   logic k0_p_n81;
@@ -4530,7 +4536,7 @@ module hls_he60 #(
   logic [9:0] k0_n125;
   assign k0_n125 = 10'(k0_o_n20 >> 2'd2);
   logic [59:0] k0_v_n126;
-  assign k0_v_n126 = a_read_data[k0_found_n124_c5];
+  assign k0_v_n126 = a_read_data_q[k0_found_n124_c6];
   logic [11:0] k0_n128;
   assign k0_n128 = 12'd1 << k0_l0_forward_layers_q;
   logic [10:0] k0_n129;
@@ -4560,8 +4566,8 @@ module hls_he60 #(
     .product_o(k0_n138_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n138_a_q <= k0_x0_n133_c6;
-    k0_n138_b_q <= k0_y1_n137_c6;
+    k0_n138_a_q <= k0_x0_n133_c7;
+    k0_n138_b_q <= k0_y1_n137_c7;
   end
   logic [29:0] k0_n139_a_q;
   logic [29:0] k0_n139_b_q;
@@ -4576,8 +4582,8 @@ module hls_he60 #(
     .product_o(k0_n139_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n139_a_q <= k0_x1_n135_c6;
-    k0_n139_b_q <= k0_y0_n136_c6;
+    k0_n139_a_q <= k0_x1_n135_c7;
+    k0_n139_b_q <= k0_y0_n136_c7;
   end
   logic [60:0] k0_cross_n140;
   assign k0_cross_n140 = 61'(k0_n138) + 61'(k0_n139);
@@ -4594,15 +4600,15 @@ module hls_he60 #(
     .product_o(k0_n141_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n141_a_q <= k0_x0_n133_c6;
-    k0_n141_b_q <= k0_y0_n136_c6;
+    k0_n141_a_q <= k0_x0_n133_c7;
+    k0_n141_b_q <= k0_y0_n136_c7;
   end
   logic [29:0] k0_n142;
   assign k0_n142 = 30'(k0_cross_n140) & 30'd1073741823;
   logic [59:0] k0_n143;
   assign k0_n143 = 60'(k0_n142) << 5'd30;
   logic [60:0] k0_low_n144;
-  assign k0_low_n144 = 61'(k0_n141_c11) + 61'(k0_n143_c11);
+  assign k0_low_n144 = 61'(k0_n141_c12) + 61'(k0_n143_c12);
   logic [29:0] k0_n145_a_q;
   logic [29:0] k0_n145_b_q;
   logic [59:0] k0_n145_sum;
@@ -4616,13 +4622,13 @@ module hls_he60 #(
     .product_o(k0_n145_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n145_a_q <= k0_x1_n135_c6;
-    k0_n145_b_q <= k0_y1_n137_c6;
+    k0_n145_a_q <= k0_x1_n135_c7;
+    k0_n145_b_q <= k0_y1_n137_c7;
   end
   logic [30:0] k0_n146;
   assign k0_n146 = 31'(k0_cross_n140 >> 5'd30);
   logic [59:0] k0_high_n147;
-  assign k0_high_n147 = k0_n145_c11 + 60'(k0_n146_c11);
+  assign k0_high_n147 = k0_n145_c12 + 60'(k0_n146_c12);
   logic [41:0] k0_high0_n149;
   assign k0_high0_n149 = 42'(k0_high_n147) & 42'd4398046511103;
   logic [17:0] k0_high1_n151;
@@ -4630,17 +4636,17 @@ module hls_he60 #(
   logic [59:0] k0_n153;
   assign k0_n153 = 60'(k0_high0_n149) << 5'd18;
   logic [61:0] k0_n154;
-  assign k0_n154 = 62'(k0_low_n144_c12) + 62'(k0_n153_c12);
+  assign k0_n154 = 62'(k0_low_n144_c13) + 62'(k0_n153_c13);
   logic [35:0] k0_n155;
   assign k0_n155 = 36'(k0_high1_n151) << 5'd18;
   logic [61:0] k0_n156;
-  assign k0_n156 = k0_n154_c13 + 62'(k0_n155_c13);
+  assign k0_n156 = k0_n154_c14 + 62'(k0_n155_c14);
   logic [62:0] k0_n158;
-  assign k0_n158 = 63'(k0_n156_c14) + 63'd3458764513819754499;
+  assign k0_n158 = 63'(k0_n156_c15) + 63'd3458764513819754499;
   logic [62:0] k0_n159;
-  assign k0_n159 = k0_n158_c15 - 63'(k0_high1_n151_c15);
+  assign k0_n159 = k0_n158_c16 - 63'(k0_high1_n151_c16);
   logic [62:0] k0_folded_n160;
-  assign k0_folded_n160 = k0_n159_c16 - 63'(k0_high_n147_c16);
+  assign k0_folded_n160 = k0_n159_c17 - 63'(k0_high_n147_c17);
   logic [59:0] k0_n162;
   assign k0_n162 = 60'(k0_folded_n160) & 60'd1152921504606846975;
   logic [2:0] k0_n164;
@@ -4648,39 +4654,39 @@ module hls_he60 #(
   logic [20:0] k0_n165;
   assign k0_n165 = 21'(k0_n164) << 5'd18;
   logic [60:0] k0_n166;
-  assign k0_n166 = 61'(k0_n162_c17) + 61'(k0_n165_c17);
+  assign k0_n166 = 61'(k0_n162_c18) + 61'(k0_n165_c18);
   logic [60:0] k0_again_n167;
-  assign k0_again_n167 = k0_n166_c18 - 61'(k0_n164_c18);
+  assign k0_again_n167 = k0_n166_c19 - 61'(k0_n164_c19);
   logic k0_n168;
-  assign k0_n168 = k0_again_n167_c19 < 61'd1152921504606584833;
+  assign k0_n168 = k0_again_n167_c20 < 61'd1152921504606584833;
   logic k0_n169;
   assign k0_n169 = k0_n168 == 1'd0;
   logic [59:0] k0_n170;
-  assign k0_n170 = 60'(k0_again_n167_c19) - 60'd1152921504606584833;
+  assign k0_n170 = 60'(k0_again_n167_c20) - 60'd1152921504606584833;
   logic [59:0] k0_t_n171;
-  assign k0_t_n171 = k0_n169 ? k0_n170 : 60'(k0_again_n167_c19);
+  assign k0_t_n171 = k0_n169 ? k0_n170 : 60'(k0_again_n167_c20);
   logic [59:0] k0_room_n172;
   assign k0_room_n172 = 60'd1152921504606584833 - k0_u_n79;
   logic k0_n173;
-  assign k0_n173 = k0_t_n171_c20 < k0_room_n172_c20;
+  assign k0_n173 = k0_t_n171_c21 < k0_room_n172_c21;
   logic k0_n174;
   assign k0_n174 = k0_n173 == 1'd0;
   logic [59:0] k0_n175;
-  assign k0_n175 = k0_t_n171_c20 - k0_room_n172_c20;
+  assign k0_n175 = k0_t_n171_c21 - k0_room_n172_c21;
   logic [59:0] k0_n176;
-  assign k0_n176 = k0_u_n79_c20 + k0_t_n171_c20;
+  assign k0_n176 = k0_u_n79_c21 + k0_t_n171_c21;
   logic [59:0] k0_s_n177;
   assign k0_s_n177 = k0_n174 ? k0_n175 : k0_n176;
   logic k0_n178;
-  assign k0_n178 = k0_u_n79_c20 < k0_t_n171_c20;
+  assign k0_n178 = k0_u_n79_c21 < k0_t_n171_c21;
   logic k0_n179;
   assign k0_n179 = k0_n178 == 1'd0;
   logic [59:0] k0_n180;
-  assign k0_n180 = k0_u_n79_c20 - k0_t_n171_c20;
+  assign k0_n180 = k0_u_n79_c21 - k0_t_n171_c21;
   logic [59:0] k0_n181;
   assign k0_n181 = k0_u_n79 + 60'd1152921504606584833;
   logic [59:0] k0_n182;
-  assign k0_n182 = k0_n181_c20 - k0_t_n171_c20;
+  assign k0_n182 = k0_n181_c21 - k0_t_n171_c21;
   logic [59:0] k0_d_n183;
   assign k0_d_n183 = k0_n179 ? k0_n180 : k0_n182;
   logic [10:0] k0_n184;
@@ -4778,7 +4784,7 @@ module hls_he60 #(
   logic [9:0] k0_n240;
   assign k0_n240 = 10'(k0_e_n189 >> 2'd2);
   logic [59:0] k0_u_n241;
-  assign k0_u_n241 = a_read_data[k0_found_n239_c5];
+  assign k0_u_n241 = a_read_data_q[k0_found_n239_c6];
   logic [10:0] k0_n242;
   assign k0_n242 = 11'(k0_o_n194) & 11'd1365;
   logic k0_p_n243;
@@ -4852,7 +4858,7 @@ module hls_he60 #(
   logic [9:0] k0_n287;
   assign k0_n287 = 10'(k0_o_n194 >> 2'd2);
   logic [59:0] k0_v_n288;
-  assign k0_v_n288 = a_read_data[k0_found_n286_c5];
+  assign k0_v_n288 = a_read_data_q[k0_found_n286_c6];
   logic [10:0] k0_n289;
   assign k0_n289 = 11'(k0_e_n189_c2 >> k0_n7_c2);
   logic [11:0] k0_n290;
@@ -4880,8 +4886,8 @@ module hls_he60 #(
     .product_o(k0_n296_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n296_a_q <= k0_x0_n292_c6;
-    k0_n296_b_q <= k0_y1_n295_c6;
+    k0_n296_a_q <= k0_x0_n292_c7;
+    k0_n296_b_q <= k0_y1_n295_c7;
   end
   logic [29:0] k0_n297_a_q;
   logic [29:0] k0_n297_b_q;
@@ -4896,8 +4902,8 @@ module hls_he60 #(
     .product_o(k0_n297_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n297_a_q <= k0_x1_n293_c6;
-    k0_n297_b_q <= k0_y0_n294_c6;
+    k0_n297_a_q <= k0_x1_n293_c7;
+    k0_n297_b_q <= k0_y0_n294_c7;
   end
   logic [60:0] k0_cross_n298;
   assign k0_cross_n298 = 61'(k0_n296) + 61'(k0_n297);
@@ -4914,15 +4920,15 @@ module hls_he60 #(
     .product_o(k0_n299_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n299_a_q <= k0_x0_n292_c6;
-    k0_n299_b_q <= k0_y0_n294_c6;
+    k0_n299_a_q <= k0_x0_n292_c7;
+    k0_n299_b_q <= k0_y0_n294_c7;
   end
   logic [29:0] k0_n300;
   assign k0_n300 = 30'(k0_cross_n298) & 30'd1073741823;
   logic [59:0] k0_n301;
   assign k0_n301 = 60'(k0_n300) << 5'd30;
   logic [60:0] k0_low_n302;
-  assign k0_low_n302 = 61'(k0_n299_c11) + 61'(k0_n301_c11);
+  assign k0_low_n302 = 61'(k0_n299_c12) + 61'(k0_n301_c12);
   logic [29:0] k0_n303_a_q;
   logic [29:0] k0_n303_b_q;
   logic [59:0] k0_n303_sum;
@@ -4936,13 +4942,13 @@ module hls_he60 #(
     .product_o(k0_n303_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n303_a_q <= k0_x1_n293_c6;
-    k0_n303_b_q <= k0_y1_n295_c6;
+    k0_n303_a_q <= k0_x1_n293_c7;
+    k0_n303_b_q <= k0_y1_n295_c7;
   end
   logic [30:0] k0_n304;
   assign k0_n304 = 31'(k0_cross_n298 >> 5'd30);
   logic [59:0] k0_high_n305;
-  assign k0_high_n305 = k0_n303_c11 + 60'(k0_n304_c11);
+  assign k0_high_n305 = k0_n303_c12 + 60'(k0_n304_c12);
   logic [41:0] k0_high0_n306;
   assign k0_high0_n306 = 42'(k0_high_n305) & 42'd4398046511103;
   logic [17:0] k0_high1_n307;
@@ -4950,17 +4956,17 @@ module hls_he60 #(
   logic [59:0] k0_n308;
   assign k0_n308 = 60'(k0_high0_n306) << 5'd18;
   logic [61:0] k0_n309;
-  assign k0_n309 = 62'(k0_low_n302_c12) + 62'(k0_n308_c12);
+  assign k0_n309 = 62'(k0_low_n302_c13) + 62'(k0_n308_c13);
   logic [35:0] k0_n310;
   assign k0_n310 = 36'(k0_high1_n307) << 5'd18;
   logic [61:0] k0_n311;
-  assign k0_n311 = k0_n309_c13 + 62'(k0_n310_c13);
+  assign k0_n311 = k0_n309_c14 + 62'(k0_n310_c14);
   logic [62:0] k0_n312;
-  assign k0_n312 = 63'(k0_n311_c14) + 63'd3458764513819754499;
+  assign k0_n312 = 63'(k0_n311_c15) + 63'd3458764513819754499;
   logic [62:0] k0_n313;
-  assign k0_n313 = k0_n312_c15 - 63'(k0_high1_n307_c15);
+  assign k0_n313 = k0_n312_c16 - 63'(k0_high1_n307_c16);
   logic [62:0] k0_folded_n314;
-  assign k0_folded_n314 = k0_n313_c16 - 63'(k0_high_n305_c16);
+  assign k0_folded_n314 = k0_n313_c17 - 63'(k0_high_n305_c17);
   logic [59:0] k0_n315;
   assign k0_n315 = 60'(k0_folded_n314) & 60'd1152921504606846975;
   logic [2:0] k0_n316;
@@ -4968,39 +4974,39 @@ module hls_he60 #(
   logic [20:0] k0_n317;
   assign k0_n317 = 21'(k0_n316) << 5'd18;
   logic [60:0] k0_n318;
-  assign k0_n318 = 61'(k0_n315_c17) + 61'(k0_n317_c17);
+  assign k0_n318 = 61'(k0_n315_c18) + 61'(k0_n317_c18);
   logic [60:0] k0_again_n319;
-  assign k0_again_n319 = k0_n318_c18 - 61'(k0_n316_c18);
+  assign k0_again_n319 = k0_n318_c19 - 61'(k0_n316_c19);
   logic k0_n320;
-  assign k0_n320 = k0_again_n319_c19 < 61'd1152921504606584833;
+  assign k0_n320 = k0_again_n319_c20 < 61'd1152921504606584833;
   logic k0_n321;
   assign k0_n321 = k0_n320 == 1'd0;
   logic [59:0] k0_n322;
-  assign k0_n322 = 60'(k0_again_n319_c19) - 60'd1152921504606584833;
+  assign k0_n322 = 60'(k0_again_n319_c20) - 60'd1152921504606584833;
   logic [59:0] k0_t_n323;
-  assign k0_t_n323 = k0_n321 ? k0_n322 : 60'(k0_again_n319_c19);
+  assign k0_t_n323 = k0_n321 ? k0_n322 : 60'(k0_again_n319_c20);
   logic [59:0] k0_room_n324;
   assign k0_room_n324 = 60'd1152921504606584833 - k0_u_n241;
   logic k0_n325;
-  assign k0_n325 = k0_t_n323_c20 < k0_room_n324_c20;
+  assign k0_n325 = k0_t_n323_c21 < k0_room_n324_c21;
   logic k0_n326;
   assign k0_n326 = k0_n325 == 1'd0;
   logic [59:0] k0_n327;
-  assign k0_n327 = k0_t_n323_c20 - k0_room_n324_c20;
+  assign k0_n327 = k0_t_n323_c21 - k0_room_n324_c21;
   logic [59:0] k0_n328;
-  assign k0_n328 = k0_u_n241_c20 + k0_t_n323_c20;
+  assign k0_n328 = k0_u_n241_c21 + k0_t_n323_c21;
   logic [59:0] k0_s_n329;
   assign k0_s_n329 = k0_n326 ? k0_n327 : k0_n328;
   logic k0_n330;
-  assign k0_n330 = k0_u_n241_c20 < k0_t_n323_c20;
+  assign k0_n330 = k0_u_n241_c21 < k0_t_n323_c21;
   logic k0_n331;
   assign k0_n331 = k0_n330 == 1'd0;
   logic [59:0] k0_n332;
-  assign k0_n332 = k0_u_n241_c20 - k0_t_n323_c20;
+  assign k0_n332 = k0_u_n241_c21 - k0_t_n323_c21;
   logic [59:0] k0_n333;
   assign k0_n333 = k0_u_n241 + 60'd1152921504606584833;
   logic [59:0] k0_n334;
-  assign k0_n334 = k0_n333_c20 - k0_t_n323_c20;
+  assign k0_n334 = k0_n333_c21 - k0_t_n323_c21;
   logic [59:0] k0_d_n335;
   assign k0_d_n335 = k0_n331 ? k0_n332 : k0_n334;
   always_ff @(posedge clk_i) begin
@@ -5043,6 +5049,7 @@ module hls_he60 #(
     k0_found_n76_c19 <= k0_found_n76_c18;
     k0_found_n76_c20 <= k0_found_n76_c19;
     k0_found_n76_c21 <= k0_found_n76_c20;
+    k0_found_n76_c22 <= k0_found_n76_c21;
     k0_n77_c2 <= k0_n77;
     k0_n77_c3 <= k0_n77_c2;
     k0_n77_c4 <= k0_n77_c3;
@@ -5063,8 +5070,8 @@ module hls_he60 #(
     k0_n77_c19 <= k0_n77_c18;
     k0_n77_c20 <= k0_n77_c19;
     k0_n77_c21 <= k0_n77_c20;
-    k0_u_n79_c6 <= k0_u_n79;
-    k0_u_n79_c7 <= k0_u_n79_c6;
+    k0_n77_c22 <= k0_n77_c21;
+    k0_u_n79_c7 <= k0_u_n79;
     k0_u_n79_c8 <= k0_u_n79_c7;
     k0_u_n79_c9 <= k0_u_n79_c8;
     k0_u_n79_c10 <= k0_u_n79_c9;
@@ -5078,6 +5085,7 @@ module hls_he60 #(
     k0_u_n79_c18 <= k0_u_n79_c17;
     k0_u_n79_c19 <= k0_u_n79_c18;
     k0_u_n79_c20 <= k0_u_n79_c19;
+    k0_u_n79_c21 <= k0_u_n79_c20;
     k0_p_n81_c2 <= k0_p_n81;
     k0_n84_c2 <= k0_n84;
     k0_n88_c2 <= k0_n88;
@@ -5110,6 +5118,7 @@ module hls_he60 #(
     k0_found_n124_c19 <= k0_found_n124_c18;
     k0_found_n124_c20 <= k0_found_n124_c19;
     k0_found_n124_c21 <= k0_found_n124_c20;
+    k0_found_n124_c22 <= k0_found_n124_c21;
     k0_n125_c2 <= k0_n125;
     k0_n125_c3 <= k0_n125_c2;
     k0_n125_c4 <= k0_n125_c3;
@@ -5130,45 +5139,48 @@ module hls_he60 #(
     k0_n125_c19 <= k0_n125_c18;
     k0_n125_c20 <= k0_n125_c19;
     k0_n125_c21 <= k0_n125_c20;
+    k0_n125_c22 <= k0_n125_c21;
     k0_n128_c1 <= k0_n128;
     k0_n128_c2 <= k0_n128_c1;
     k0_n128_c3 <= k0_n128_c2;
     k0_n129_c3 <= k0_n129;
-    k0_n130_c4 <= k0_n130;
-    k0_x0_n133_c6 <= k0_x0_n133;
-    k0_x1_n135_c6 <= k0_x1_n135;
-    k0_y0_n136_c6 <= k0_y0_n136;
-    k0_y1_n137_c6 <= k0_y1_n137;
-    k0_n141_c11 <= k0_n141;
-    k0_n143_c11 <= k0_n143;
-    k0_low_n144_c12 <= k0_low_n144;
-    k0_n145_c11 <= k0_n145;
-    k0_n146_c11 <= k0_n146;
-    k0_high_n147_c12 <= k0_high_n147;
-    k0_high_n147_c13 <= k0_high_n147_c12;
+    k0_x0_n133_c7 <= k0_x0_n133;
+    k0_x1_n135_c7 <= k0_x1_n135;
+    k0_y0_n136_c5 <= k0_y0_n136;
+    k0_y0_n136_c6 <= k0_y0_n136_c5;
+    k0_y0_n136_c7 <= k0_y0_n136_c6;
+    k0_y1_n137_c5 <= k0_y1_n137;
+    k0_y1_n137_c6 <= k0_y1_n137_c5;
+    k0_y1_n137_c7 <= k0_y1_n137_c6;
+    k0_n141_c12 <= k0_n141;
+    k0_n143_c12 <= k0_n143;
+    k0_low_n144_c13 <= k0_low_n144;
+    k0_n145_c12 <= k0_n145;
+    k0_n146_c12 <= k0_n146;
+    k0_high_n147_c13 <= k0_high_n147;
     k0_high_n147_c14 <= k0_high_n147_c13;
     k0_high_n147_c15 <= k0_high_n147_c14;
     k0_high_n147_c16 <= k0_high_n147_c15;
-    k0_high1_n151_c12 <= k0_high1_n151;
-    k0_high1_n151_c13 <= k0_high1_n151_c12;
+    k0_high_n147_c17 <= k0_high_n147_c16;
+    k0_high1_n151_c13 <= k0_high1_n151;
     k0_high1_n151_c14 <= k0_high1_n151_c13;
     k0_high1_n151_c15 <= k0_high1_n151_c14;
-    k0_n153_c12 <= k0_n153;
-    k0_n154_c13 <= k0_n154;
-    k0_n155_c12 <= k0_n155;
-    k0_n155_c13 <= k0_n155_c12;
-    k0_n156_c14 <= k0_n156;
-    k0_n158_c15 <= k0_n158;
-    k0_n159_c16 <= k0_n159;
-    k0_n162_c17 <= k0_n162;
-    k0_n164_c17 <= k0_n164;
-    k0_n164_c18 <= k0_n164_c17;
-    k0_n165_c17 <= k0_n165;
-    k0_n166_c18 <= k0_n166;
-    k0_again_n167_c19 <= k0_again_n167;
-    k0_t_n171_c20 <= k0_t_n171;
-    k0_room_n172_c6 <= k0_room_n172;
-    k0_room_n172_c7 <= k0_room_n172_c6;
+    k0_high1_n151_c16 <= k0_high1_n151_c15;
+    k0_n153_c13 <= k0_n153;
+    k0_n154_c14 <= k0_n154;
+    k0_n155_c13 <= k0_n155;
+    k0_n155_c14 <= k0_n155_c13;
+    k0_n156_c15 <= k0_n156;
+    k0_n158_c16 <= k0_n158;
+    k0_n159_c17 <= k0_n159;
+    k0_n162_c18 <= k0_n162;
+    k0_n164_c18 <= k0_n164;
+    k0_n164_c19 <= k0_n164_c18;
+    k0_n165_c18 <= k0_n165;
+    k0_n166_c19 <= k0_n166;
+    k0_again_n167_c20 <= k0_again_n167;
+    k0_t_n171_c21 <= k0_t_n171;
+    k0_room_n172_c7 <= k0_room_n172;
     k0_room_n172_c8 <= k0_room_n172_c7;
     k0_room_n172_c9 <= k0_room_n172_c8;
     k0_room_n172_c10 <= k0_room_n172_c9;
@@ -5182,9 +5194,9 @@ module hls_he60 #(
     k0_room_n172_c18 <= k0_room_n172_c17;
     k0_room_n172_c19 <= k0_room_n172_c18;
     k0_room_n172_c20 <= k0_room_n172_c19;
-    k0_s_n177_c21 <= k0_s_n177;
-    k0_n181_c6 <= k0_n181;
-    k0_n181_c7 <= k0_n181_c6;
+    k0_room_n172_c21 <= k0_room_n172_c20;
+    k0_s_n177_c22 <= k0_s_n177;
+    k0_n181_c7 <= k0_n181;
     k0_n181_c8 <= k0_n181_c7;
     k0_n181_c9 <= k0_n181_c8;
     k0_n181_c10 <= k0_n181_c9;
@@ -5198,7 +5210,8 @@ module hls_he60 #(
     k0_n181_c18 <= k0_n181_c17;
     k0_n181_c19 <= k0_n181_c18;
     k0_n181_c20 <= k0_n181_c19;
-    k0_d_n183_c21 <= k0_d_n183;
+    k0_n181_c21 <= k0_n181_c20;
+    k0_d_n183_c22 <= k0_d_n183;
     k0_n185_c1 <= k0_n185;
     k0_e_n189_c2 <= k0_e_n189;
     k0_n190_c1 <= k0_n190;
@@ -5234,6 +5247,7 @@ module hls_he60 #(
     k0_found_n239_c19 <= k0_found_n239_c18;
     k0_found_n239_c20 <= k0_found_n239_c19;
     k0_found_n239_c21 <= k0_found_n239_c20;
+    k0_found_n239_c22 <= k0_found_n239_c21;
     k0_n240_c2 <= k0_n240;
     k0_n240_c3 <= k0_n240_c2;
     k0_n240_c4 <= k0_n240_c3;
@@ -5254,8 +5268,8 @@ module hls_he60 #(
     k0_n240_c19 <= k0_n240_c18;
     k0_n240_c20 <= k0_n240_c19;
     k0_n240_c21 <= k0_n240_c20;
-    k0_u_n241_c6 <= k0_u_n241;
-    k0_u_n241_c7 <= k0_u_n241_c6;
+    k0_n240_c22 <= k0_n240_c21;
+    k0_u_n241_c7 <= k0_u_n241;
     k0_u_n241_c8 <= k0_u_n241_c7;
     k0_u_n241_c9 <= k0_u_n241_c8;
     k0_u_n241_c10 <= k0_u_n241_c9;
@@ -5269,6 +5283,7 @@ module hls_he60 #(
     k0_u_n241_c18 <= k0_u_n241_c17;
     k0_u_n241_c19 <= k0_u_n241_c18;
     k0_u_n241_c20 <= k0_u_n241_c19;
+    k0_u_n241_c21 <= k0_u_n241_c20;
     k0_p_n243_c2 <= k0_p_n243;
     k0_n246_c2 <= k0_n246;
     k0_n250_c2 <= k0_n250;
@@ -5301,6 +5316,7 @@ module hls_he60 #(
     k0_found_n286_c19 <= k0_found_n286_c18;
     k0_found_n286_c20 <= k0_found_n286_c19;
     k0_found_n286_c21 <= k0_found_n286_c20;
+    k0_found_n286_c22 <= k0_found_n286_c21;
     k0_n287_c2 <= k0_n287;
     k0_n287_c3 <= k0_n287_c2;
     k0_n287_c4 <= k0_n287_c3;
@@ -5321,42 +5337,45 @@ module hls_he60 #(
     k0_n287_c19 <= k0_n287_c18;
     k0_n287_c20 <= k0_n287_c19;
     k0_n287_c21 <= k0_n287_c20;
+    k0_n287_c22 <= k0_n287_c21;
     k0_n289_c3 <= k0_n289;
-    k0_n290_c4 <= k0_n290;
-    k0_x0_n292_c6 <= k0_x0_n292;
-    k0_x1_n293_c6 <= k0_x1_n293;
-    k0_y0_n294_c6 <= k0_y0_n294;
-    k0_y1_n295_c6 <= k0_y1_n295;
-    k0_n299_c11 <= k0_n299;
-    k0_n301_c11 <= k0_n301;
-    k0_low_n302_c12 <= k0_low_n302;
-    k0_n303_c11 <= k0_n303;
-    k0_n304_c11 <= k0_n304;
-    k0_high_n305_c12 <= k0_high_n305;
-    k0_high_n305_c13 <= k0_high_n305_c12;
+    k0_x0_n292_c7 <= k0_x0_n292;
+    k0_x1_n293_c7 <= k0_x1_n293;
+    k0_y0_n294_c5 <= k0_y0_n294;
+    k0_y0_n294_c6 <= k0_y0_n294_c5;
+    k0_y0_n294_c7 <= k0_y0_n294_c6;
+    k0_y1_n295_c5 <= k0_y1_n295;
+    k0_y1_n295_c6 <= k0_y1_n295_c5;
+    k0_y1_n295_c7 <= k0_y1_n295_c6;
+    k0_n299_c12 <= k0_n299;
+    k0_n301_c12 <= k0_n301;
+    k0_low_n302_c13 <= k0_low_n302;
+    k0_n303_c12 <= k0_n303;
+    k0_n304_c12 <= k0_n304;
+    k0_high_n305_c13 <= k0_high_n305;
     k0_high_n305_c14 <= k0_high_n305_c13;
     k0_high_n305_c15 <= k0_high_n305_c14;
     k0_high_n305_c16 <= k0_high_n305_c15;
-    k0_high1_n307_c12 <= k0_high1_n307;
-    k0_high1_n307_c13 <= k0_high1_n307_c12;
+    k0_high_n305_c17 <= k0_high_n305_c16;
+    k0_high1_n307_c13 <= k0_high1_n307;
     k0_high1_n307_c14 <= k0_high1_n307_c13;
     k0_high1_n307_c15 <= k0_high1_n307_c14;
-    k0_n308_c12 <= k0_n308;
-    k0_n309_c13 <= k0_n309;
-    k0_n310_c12 <= k0_n310;
-    k0_n310_c13 <= k0_n310_c12;
-    k0_n311_c14 <= k0_n311;
-    k0_n312_c15 <= k0_n312;
-    k0_n313_c16 <= k0_n313;
-    k0_n315_c17 <= k0_n315;
-    k0_n316_c17 <= k0_n316;
-    k0_n316_c18 <= k0_n316_c17;
-    k0_n317_c17 <= k0_n317;
-    k0_n318_c18 <= k0_n318;
-    k0_again_n319_c19 <= k0_again_n319;
-    k0_t_n323_c20 <= k0_t_n323;
-    k0_room_n324_c6 <= k0_room_n324;
-    k0_room_n324_c7 <= k0_room_n324_c6;
+    k0_high1_n307_c16 <= k0_high1_n307_c15;
+    k0_n308_c13 <= k0_n308;
+    k0_n309_c14 <= k0_n309;
+    k0_n310_c13 <= k0_n310;
+    k0_n310_c14 <= k0_n310_c13;
+    k0_n311_c15 <= k0_n311;
+    k0_n312_c16 <= k0_n312;
+    k0_n313_c17 <= k0_n313;
+    k0_n315_c18 <= k0_n315;
+    k0_n316_c18 <= k0_n316;
+    k0_n316_c19 <= k0_n316_c18;
+    k0_n317_c18 <= k0_n317;
+    k0_n318_c19 <= k0_n318;
+    k0_again_n319_c20 <= k0_again_n319;
+    k0_t_n323_c21 <= k0_t_n323;
+    k0_room_n324_c7 <= k0_room_n324;
     k0_room_n324_c8 <= k0_room_n324_c7;
     k0_room_n324_c9 <= k0_room_n324_c8;
     k0_room_n324_c10 <= k0_room_n324_c9;
@@ -5370,9 +5389,9 @@ module hls_he60 #(
     k0_room_n324_c18 <= k0_room_n324_c17;
     k0_room_n324_c19 <= k0_room_n324_c18;
     k0_room_n324_c20 <= k0_room_n324_c19;
-    k0_s_n329_c21 <= k0_s_n329;
-    k0_n333_c6 <= k0_n333;
-    k0_n333_c7 <= k0_n333_c6;
+    k0_room_n324_c21 <= k0_room_n324_c20;
+    k0_s_n329_c22 <= k0_s_n329;
+    k0_n333_c7 <= k0_n333;
     k0_n333_c8 <= k0_n333_c7;
     k0_n333_c9 <= k0_n333_c8;
     k0_n333_c10 <= k0_n333_c9;
@@ -5386,7 +5405,8 @@ module hls_he60 #(
     k0_n333_c18 <= k0_n333_c17;
     k0_n333_c19 <= k0_n333_c18;
     k0_n333_c20 <= k0_n333_c19;
-    k0_d_n335_c21 <= k0_d_n335;
+    k0_n333_c21 <= k0_n333_c20;
+    k0_d_n335_c22 <= k0_d_n335;
   end
   // Line 54: reads a.
   logic k0_x0_en;
@@ -5402,7 +5422,7 @@ module hls_he60 #(
   assign k0_x1_bank = k0_found_n124;
   logic [9:0] k0_x1_row;
   assign k0_x1_row = k0_n125_c3;
-  always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n130_c4);
+  always_ff @(posedge clk_i) k0_x2_q <= w_at(k0_n130);
   // Line 54: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[3];
@@ -5417,43 +5437,43 @@ module hls_he60 #(
   assign k0_x4_bank = k0_found_n286;
   logic [9:0] k0_x4_row;
   assign k0_x4_row = k0_n287_c3;
-  always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n290_c4);
+  always_ff @(posedge clk_i) k0_x5_q <= w_at(k0_n290);
   // Line 63: writes a.
   logic k0_x6_en;
-  assign k0_x6_en = k0_valid[21];
+  assign k0_x6_en = k0_valid[22];
   logic [59:0] k0_x6_data;
-  assign k0_x6_data = k0_s_n177_c21;
+  assign k0_x6_data = k0_s_n177_c22;
   logic [1:0] k0_x6_bank;
-  assign k0_x6_bank = k0_found_n76_c21;
+  assign k0_x6_bank = k0_found_n76_c22;
   logic [9:0] k0_x6_row;
-  assign k0_x6_row = k0_n77_c21;
+  assign k0_x6_row = k0_n77_c22;
   // Line 64: writes a.
   logic k0_x7_en;
-  assign k0_x7_en = k0_valid[21];
+  assign k0_x7_en = k0_valid[22];
   logic [59:0] k0_x7_data;
-  assign k0_x7_data = k0_d_n183_c21;
+  assign k0_x7_data = k0_d_n183_c22;
   logic [1:0] k0_x7_bank;
-  assign k0_x7_bank = k0_found_n124_c21;
+  assign k0_x7_bank = k0_found_n124_c22;
   logic [9:0] k0_x7_row;
-  assign k0_x7_row = k0_n125_c21;
+  assign k0_x7_row = k0_n125_c22;
   // Line 63: writes a.
   logic k0_x8_en;
-  assign k0_x8_en = k0_valid[21];
+  assign k0_x8_en = k0_valid[22];
   logic [59:0] k0_x8_data;
-  assign k0_x8_data = k0_s_n329_c21;
+  assign k0_x8_data = k0_s_n329_c22;
   logic [1:0] k0_x8_bank;
-  assign k0_x8_bank = k0_found_n239_c21;
+  assign k0_x8_bank = k0_found_n239_c22;
   logic [9:0] k0_x8_row;
-  assign k0_x8_row = k0_n240_c21;
+  assign k0_x8_row = k0_n240_c22;
   // Line 64: writes a.
   logic k0_x9_en;
-  assign k0_x9_en = k0_valid[21];
+  assign k0_x9_en = k0_valid[22];
   logic [59:0] k0_x9_data;
-  assign k0_x9_data = k0_d_n335_c21;
+  assign k0_x9_data = k0_d_n335_c22;
   logic [1:0] k0_x9_bank;
-  assign k0_x9_bank = k0_found_n286_c21;
+  assign k0_x9_bank = k0_found_n286_c22;
   logic [9:0] k0_x9_row;
-  assign k0_x9_row = k0_n287_c21;
+  assign k0_x9_row = k0_n287_c22;
 
   // The host's access to a.
   logic a_host_read_en;
@@ -5470,9 +5490,9 @@ module hls_he60 #(
   assign a_host_write_row = a_row_i;
   logic [59:0] a_host_write_data;
   assign a_host_write_data = a_data_i;
-  logic [1:0] [1:0] a_host_q;
-  always_ff @(posedge clk_i) a_host_q <= {a_host_q[0], a_bank_i};
-  assign a_data_o = a_read_data[a_host_q[1]];
+  logic [2:0] [1:0] a_host_q;
+  always_ff @(posedge clk_i) a_host_q <= {a_host_q[1:0], a_bank_i};
+  assign a_data_o = a_read_data_q[a_host_q[2]];
 
   // The ports of a. At most one access uses a port in a cycle, so rows and elements are joined by OR.
   logic [3:0] a_read_en_d;
@@ -5555,7 +5575,7 @@ module hls_he60 #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 14'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 14'd12309) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 14'd12310) else $error("a run of another length");
   end
 `endif
 endmodule

@@ -103,8 +103,8 @@ fn module(one: &OnBench<'_>) -> Result<String, ElementError> {
         one.write(&mut parts)?;
     }
     let Parts { declared, connected, loaded, clocked, compared } = parts;
-    // The last element arrives two cycles after the request for its row.
-    let (read, count) = (2 * longest + 13, runs.len());
+    // The last element arrives three cycles at the most after the request for its row.
+    let (read, count) = (2 * longest + 14, runs.len());
     Ok(format!(
         "module bench_{name} (input logic clk, input logic rst_n, output logic finished);
   localparam int Runs = {count};

@@ -6,12 +6,11 @@ use super::Options;
 use super::names::Names;
 use super::products::{First, is_by_tiles};
 use super::vectors::{address_bits, vector};
-use crate::analysis::{Layout, is_registers};
+use crate::analysis::{Layout, is_registers, read_cycles};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Graph, Memory, Node, Op, Role, bits};
 use crate::lifetimes::Lifetimes;
 use crate::pragma::{Mode, Ports};
-use crate::schedule::MEMORY_CYCLES;
 
 /// The emission of one kernel.
 pub(super) struct Emission<'d> {
@@ -336,11 +335,8 @@ impl<'d> Emission<'d> {
         if matches!(memory.role, Role::Table(_)) || self.is_stream(access) {
             return format!("k{}_x{access}_q", self.number);
         }
-        let (from, at) = if is_registers(memory) {
-            (format!("{}_q", memory.name), cycle)
-        } else {
-            (self.data_of(memory), cycle + MEMORY_CYCLES)
-        };
+        let at = cycle + read_cycles(memory);
+        let from = if is_registers(memory) { format!("{}_q", memory.name) } else { self.data_of(memory) };
         let port = match memory.ports {
             Ports::TwoOfAny if !is_registers(memory) => format!("[{}]", self.scheduled.schedule.ports[access]),
             _ => String::new(),

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::vectors::{address_bits, elements, vector};
 use super::{Memories, Options, Port};
-use crate::analysis::{Layout, is_block, is_registers};
+use crate::analysis::{Layout, has_two_ports, is_block, is_registers, read_cycles};
 use crate::compile::{Design, Scheduled};
-use crate::ir::{Memory, Role};
+use crate::ir::{Access, Memory, Role};
 use crate::pragma::{Mode, Ports};
 
 /// The signals of an access in its kernel.
@@ -64,7 +64,8 @@ impl Design {
                 }
                 ports.push(port(true, &row, "row_i", "the row of the place."));
                 ports.push(port(true, &element, "data_i", "the element to write."));
-                ports.push(port(false, &element, "data_o", "the element of a read, two cycles later."));
+                let later = if is_block(memory) { "three" } else { "two" };
+                ports.push(port(false, &element, "data_o", &format!("the element of a read, {later} cycles later.")));
                 ports
             }
             Role::Parameter => match memory.ports {
@@ -148,7 +149,7 @@ impl Design {
             _ if is_registers(memory) => {
                 let _ = writeln!(out, "  logic{}{element} {name}_q;", elements(banks));
             }
-            _ if !self.is_inside(memory, options) => {}
+            _ if !self.is_inside(memory, options) => self.output(out, memory, options),
             _ => {
                 let row = vector(address_bits(depth));
                 let _ = writeln!(out, "  // The memory {name}: {banks} banks of {depth} elements.");
@@ -166,9 +167,9 @@ impl Design {
                 }
                 let _ = writeln!(out, "  logic{of}{element} {name}_read_data, {name}_write_data;");
                 let _ = writeln!(out, "  for (genvar bank = 0; bank < {banks}; bank++) begin : gen_{name}");
-                let style = if is_block(memory) { "(* ram_style = \"block\" *) " } else { "" };
+                let style = if has_two_ports(memory) { "(* ram_style = \"block\" *) " } else { "" };
                 let _ = writeln!(out, "    {style}logic{element} contents[{depth}];");
-                if is_block(memory) {
+                if has_two_ports(memory) {
                     let _ = writeln!(
                         out,
                         "    // A block memory does not define a read of the element that the other port writes."
@@ -195,7 +196,30 @@ impl Design {
                     let _ = writeln!(out, "      {line}");
                 }
                 let _ = writeln!(out, "    end\n  end\n");
+                self.output(out, memory, options);
             }
+        }
+    }
+
+    /// The elements that a memory with ports returns, in the cycle after the request.
+    pub(super) fn returned(&self, memory: &Memory, options: &Options) -> String {
+        format!("{}_read_data{}", memory.name, if self.is_inside(memory, options) { "" } else { "_i" })
+    }
+
+    /// The registers behind the data of a block memory. A kernel that stalls has its own.
+    fn output(&self, out: &mut String, memory: &Memory, options: &Options) {
+        let reads = |one: &Scheduled| {
+            let is_read = |access: &Access| {
+                access.written.is_none() && std::ptr::eq(&self.program.memories[access.memory], memory)
+            };
+            !one.waits(self) && one.kernel.accesses.iter().any(is_read)
+        };
+        let is_hosted = memory.role == Role::Parameter && self.is_inside(memory, options);
+        if is_block(memory) && (is_hosted || self.kernels.iter().any(reads)) {
+            let (name, returned) = (&memory.name, self.returned(memory, options));
+            let _ = writeln!(out, "  // The data of the block memory {name} comes late in a cycle.");
+            let _ = writeln!(out, "  logic{} {name}_read_data_q;", returned_bits(memory));
+            let _ = writeln!(out, "  always_ff @(posedge clk_i) {name}_read_data_q <= {returned};\n");
         }
     }
 
@@ -269,6 +293,12 @@ impl Design {
     }
 }
 
+/// The dimensions of the elements that a memory with ports returns.
+pub(super) fn returned_bits(memory: &Memory) -> String {
+    let ports = if memory.ports == Ports::TwoOfAny { elements(2) } else { String::new() };
+    format!("{}{ports}{}", elements(Layout::of(memory).banks), vector(memory.bits()))
+}
+
 /// The host's reads and writes of a memory, while no run is in progress.
 fn host(out: &mut String, memory: &Memory, layout: &Layout) -> [Signal; 2] {
     let name = &memory.name;
@@ -291,12 +321,16 @@ fn host(out: &mut String, memory: &Memory, layout: &Layout) -> [Signal; 2] {
     let element = vector(memory.bits());
     let _ = writeln!(out, "  logic{element} {name}_host_write_data;\n  assign {name}_host_write_data = {name}_data_i;");
     let port = if memory.ports == Ports::TwoOfAny { "[0]" } else { "" };
+    let data = format!("{name}_read_data{}", if is_block(memory) { "_q" } else { "" });
     if layout.banks > 1 {
-        let _ = writeln!(out, "  logic [1:0]{bank} {name}_host_q;");
-        let _ = writeln!(out, "  always_ff @(posedge clk_i) {name}_host_q <= {{{name}_host_q[0], {name}_bank_i}};");
-        let _ = writeln!(out, "  assign {name}_data_o = {name}_read_data[{name}_host_q[1]]{port};\n");
+        let last = read_cycles(memory) - 1;
+        let before = if last == 1 { "0".to_owned() } else { format!("{}:0", last - 1) };
+        let _ = writeln!(out, "  logic [{last}:0]{bank} {name}_host_q;");
+        let _ =
+            writeln!(out, "  always_ff @(posedge clk_i) {name}_host_q <= {{{name}_host_q[{before}], {name}_bank_i}};");
+        let _ = writeln!(out, "  assign {name}_data_o = {data}[{name}_host_q[{last}]]{port};\n");
     } else {
-        let _ = writeln!(out, "  assign {name}_data_o = {name}_read_data[0]{port};\n");
+        let _ = writeln!(out, "  assign {name}_data_o = {data}[0]{port};\n");
     }
     let signal = |kind: &str, writes: bool| Signal { name: format!("{name}_host_{kind}"), writes, port: 0 };
     [signal("read", false), signal("write", true)]

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::kernel::Emission;
-use super::vectors::{elements, vector};
-use crate::analysis::{Layout, is_registers};
+use super::memory::returned_bits;
+use crate::analysis::{is_block, is_registers};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Access, Memory, Role};
-use crate::pragma::{Mode, Ports};
+use crate::pragma::Mode;
 
 impl Scheduled {
     /// Whether the kernel writes several streams. Then one of them may take its element earlier than another one.
@@ -107,15 +107,14 @@ impl Emission<'_> {
         memories.map(|memory| (memory.name.as_str(), memory)).collect()
     }
 
-    /// The elements that a memory returns.
-    fn returned(&self, memory: &Memory) -> String {
-        let suffix = if self.design.is_inside(memory, self.options) { "" } else { "_i" };
-        format!("{}_read_data{suffix}", memory.name)
-    }
-
-    /// The elements that a memory returns to the kernel.
+    /// The elements that a memory returns to the kernel: for a block memory, behind its register.
     pub(super) fn data_of(&self, memory: &Memory) -> String {
-        if self.may_stall() { format!("k{}_{}_data", self.number, memory.name) } else { self.returned(memory) }
+        let (name, register) = (&memory.name, if is_block(memory) { "_q" } else { "" });
+        match self.may_stall() {
+            true => format!("k{}_{name}_data{register}", self.number),
+            false if is_block(memory) => format!("{name}_read_data_q"),
+            false => self.design.returned(memory, self.options),
+        }
     }
 
     /// The data of memories, which a stall does not change.
@@ -128,12 +127,16 @@ impl Emission<'_> {
         let _ = writeln!(out, "  logic k{k}_stalled_q;\n  always_ff @(posedge clk_i or negedge rst_ni) begin");
         let _ = writeln!(out, "    if (!rst_ni) k{k}_stalled_q <= 1'b0;\n    else k{k}_stalled_q <= !k{k}_run;\n  end");
         for (name, memory) in memories {
-            let ports = if memory.ports == Ports::TwoOfAny { elements(2) } else { String::new() };
-            let bits = format!("{}{ports}{}", elements(Layout::of(memory).banks), vector(memory.bits()));
+            let returned = self.design.returned(memory, self.options);
+            let bits = returned_bits(memory);
             let (data, held) = (format!("k{k}_{name}_data"), format!("k{k}_{name}_held_q"));
             let _ = writeln!(out, "  logic{bits} {data}, {held};");
-            let _ = writeln!(out, "  assign {data} = k{k}_stalled_q ? {held} : {};", self.returned(memory));
+            let _ = writeln!(out, "  assign {data} = k{k}_stalled_q ? {held} : {};", returned);
             let _ = writeln!(out, "  always_ff @(posedge clk_i) {held} <= {data};");
+            if is_block(memory) {
+                let run = self.if_run();
+                let _ = writeln!(out, "  logic{bits} {data}_q;\n  always_ff @(posedge clk_i) {run}{data}_q <= {data};");
+            }
         }
     }
 }

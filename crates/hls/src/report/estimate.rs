@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::hardware::Hardware;
-use crate::analysis::{Layout, Visits, is_registers};
+use crate::analysis::{Layout, Visits, is_block, is_registers};
 use crate::compile::Design;
 use crate::ir::{Memory, Role, bits};
 use crate::pragma::Ports;
@@ -14,10 +14,6 @@ use crate::pragma::Ports;
 const MULTIPLIER_BITS: (u32, u32) = (26, 17);
 /// Rows of a table that a LUT of six inputs holds.
 const LUT_ROWS: usize = 64;
-/// Rows up to which a table is built of LUTs.
-const LUT_TABLE_ROWS: usize = 512;
-/// Rows up to which a bank with a port to read and a port to write is built of LUTs.
-const LUT_MEMORY_ROWS: usize = 256;
 /// LUTs of a memory of 64 rows and seven bits.
 const LUT_MEMORY: (u64, u64) = (8, 7);
 /// Bits of a block memory.
@@ -38,7 +34,7 @@ const OPERATORS: (u64, u64) = (2, 3);
 ///   register, in one LUT.
 /// - `dsps`: for each product of two values, the least number of tiles of 26 × 17 bits.
 /// - `registers`: the bits of all registers but those in shift registers and multipliers. Each port of a bank has registers
-///   for its address and its data.
+///   for its address and its written data, and a block memory has registers for its read data.
 /// - `block_memories`: for each other bank, and each read of a larger table, its bits over 18 Kbit, rounded up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -94,7 +90,7 @@ impl Estimate {
         let (layout, element) = (Layout::of(memory), u64::from(memory.bits()));
         let reached = Reached::of(design, number, layout.banks);
         if matches!(memory.role, Role::Table(_)) {
-            self.table(memory.len(), element, reached.reads.len() as u64);
+            self.table(memory, element, reached.reads.len() as u64);
             return;
         }
         self.luts += reached.reads.iter().map(|banks| element * selection(banks.len())).sum::<u64>();
@@ -113,11 +109,12 @@ impl Estimate {
     }
 
     /// Adds a table, of which each read has a copy.
-    fn table(&mut self, rows: usize, element: u64, reads: u64) {
-        if rows <= LUT_TABLE_ROWS {
-            self.luts += reads * element * rows.div_ceil(LUT_ROWS) as u64;
-        } else {
+    fn table(&mut self, memory: &Memory, element: u64, reads: u64) {
+        let rows = memory.len();
+        if is_block(memory) {
             self.block_memories += reads * (rows as u64 * element).div_ceil(BLOCK_BITS);
+        } else {
+            self.luts += reads * element * rows.div_ceil(LUT_ROWS) as u64;
         }
     }
 
@@ -127,7 +124,8 @@ impl Estimate {
         let two_of_any = memory.ports == Ports::TwoOfAny;
         let port = if two_of_any { 2 * (row + element + 2) } else { 2 * (row + 1) + element };
         self.registers += banks * port;
-        if two_of_any || rows > LUT_MEMORY_ROWS {
+        if is_block(memory) {
+            self.registers += banks * element * if two_of_any { 2 } else { 1 };
             self.block_memories += banks * (rows as u64 * element).div_ceil(BLOCK_BITS);
         } else {
             let (luts, of) = LUT_MEMORY;

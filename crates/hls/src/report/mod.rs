@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Source;
-use crate::analysis::{Dependence, Distance, Layout, Trusted, is_registers};
+use crate::analysis::{Dependence, Distance, Layout, Trusted, is_registers, read_cycles};
 use crate::compile::{Design, Scheduled};
 use crate::diagnostic::Place;
 use crate::ir::{Graph, Memory, Node, Op, Role};
@@ -130,6 +130,9 @@ pub struct MemoryReport {
     pub rows: usize,
     /// The ports of a bank: `read and write`, `two of any`, `registers`, or `copy for each access` of a table.
     pub ports: String,
+    /// Cycles from the request of a read to its data: 3 from a block memory, 2 from a memory of LUTs, 1 from a table or a
+    /// stream, 0 from registers.
+    pub read_cycles: u32,
 }
 
 /// A loop of a kernel.
@@ -372,6 +375,7 @@ fn memory(memory: &Memory, source: &Source) -> MemoryReport {
         banks: layout.banks,
         rows: layout.depth,
         ports: ports.to_owned(),
+        read_cycles: read_cycles(memory),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{AccessReport, KernelReport, Operation, Report};
+use crate::analysis::BLOCK_READ_CYCLES;
 use crate::schedule::Target;
 
 /// The greatest number of cycles of an iteration that is drawn as a table. Longer iterations are listed with cycle numbers.
@@ -41,7 +42,10 @@ impl Report {
         let mut notes: Vec<String> = trusted.collect();
         notes.dedup();
         let slowest = self.kernels.iter().flat_map(|kernel| &kernel.operations).map(|one| one.to_ps).max().unwrap_or(0);
-        let needed = f64::from(slowest) / 1e3 + target.setup;
+        // A block memory has a register behind its data, with no operation in between.
+        let has_block = self.memories.iter().any(|memory| memory.read_cycles == BLOCK_READ_CYCLES);
+        let to_register = if has_block { target.block_out } else { 0.0 };
+        let needed = (f64::from(slowest) / 1e3).max(to_register) + target.setup;
         if needed > target.period + 1e-9 {
             let reached = (1e3 / needed).floor();
             notes.push(format!(

@@ -6,8 +6,6 @@ pub(super) const MAX_DEPTH: u32 = 4096;
 pub(super) const MAX_INTERVAL: u32 = 4096;
 /// Idle cycles between two runs of the innermost loop.
 pub(super) const MAX_GAP: u32 = 4096;
-/// Cycles from the request of a memory to its data: the registers at the ports, and the memory.
-pub(crate) const MEMORY_CYCLES: u32 = 2;
 /// The least number of later cycles that are tried for an access.
 pub(super) const MOVES: u32 = 64;
 /// Steps of the placements of all kernels, in addition to [`ROUNDS`].

@@ -23,7 +23,6 @@ mod target;
 mod types;
 mod work;
 
-pub(crate) use limits::MEMORY_CYCLES;
 pub(crate) use target::MULTIPLIER_BITS;
 pub use target::Target;
 pub use types::{Address, Schedule};

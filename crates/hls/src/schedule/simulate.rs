@@ -6,11 +6,10 @@
 
 use std::collections::HashMap;
 
-use super::limits::MEMORY_CYCLES;
 use super::types::{Address, Schedule};
-use crate::analysis::{Layout, is_block, is_registers};
+use crate::analysis::{Layout, has_two_ports, is_registers, read_cycles};
 use crate::ir::{Kernel, Memory, Node, Op, Role, State};
-use crate::pragma::{Mode, Ports};
+use crate::pragma::Ports;
 
 /// A rule that a schedule breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -171,17 +170,6 @@ impl Simulation<'_> {
         &self.memories[self.kernel.accesses[access].memory]
     }
 
-    /// The cycles from the request of a read to its data.
-    fn arrival(&self, access: usize) -> u32 {
-        let memory = self.memory(access);
-        match memory.role {
-            _ if is_registers(memory) => 0,
-            Role::Table(_) => 1,
-            _ if memory.mode == Some(Mode::Stream) => 1,
-            _ => MEMORY_CYCLES,
-        }
-    }
-
     /// Checks that all values are present before they are used.
     fn check_times(&self) -> Result<(), SimulationError> {
         let cycle = |node: Node| self.schedule.nodes[node.index()].0;
@@ -191,7 +179,7 @@ impl Simulation<'_> {
         };
         for (node, data) in self.kernel.graph.nodes() {
             let ready = match data.op {
-                Op::Read(access) => self.schedule.accesses[access] + self.arrival(access),
+                Op::Read(access) => self.schedule.accesses[access] + read_cycles(self.memory(access)),
                 op => {
                     let operands = op.operands().into_iter().map(cycle).max().unwrap_or(0);
                     operands + self.registers[node.index()]
@@ -267,7 +255,7 @@ impl Simulation<'_> {
                 *place = Some(self.value(value, iteration, values));
                 match used.insert((one.memory, element), true) {
                     Some(true) => Err(SimulationError::Collision { kernel: self.name(), memory, element, cycle }),
-                    Some(false) if is_block(self.memory(access)) => {
+                    Some(false) if has_two_ports(self.memory(access)) => {
                         Err(SimulationError::Undefined { kernel: self.name(), memory, element, cycle })
                     }
                     _ => Ok(()),

@@ -16,6 +16,8 @@ pub struct Target {
     pub setup: f64,
     /// The delay from a clock edge to a register's output.
     pub register_out: f64,
+    /// The delay from a clock edge to the data of a block memory.
+    pub block_out: f64,
     /// The delay of a function of a few bits, with its wire.
     pub lut: f64,
     /// The delay of a carry chain, with its wire, without its bits.
@@ -45,6 +47,7 @@ impl Target {
             period: 1000.0 / mhz,
             setup: 0.1,
             register_out: 0.6,
+            block_out: 5.8,
             lut: 1.5,
             adder: 2.2,
             carry: 0.05,

@@ -20,8 +20,8 @@ pub struct Schedule {
     pub gap: u32,
     /// The cycle in which a node has its value, and the time in that cycle in ns; by node.
     pub nodes: Vec<(u32, f64)>,
-    /// The cycle of the request; by access. The data of a read arrives two cycles later from a memory, one cycle later from a
-    /// table or a stream, and in the same cycle from registers.
+    /// The cycle of the request; by access. The data of a read arrives two cycles later from a memory of LUTs, three cycles
+    /// later from a block memory, one cycle later from a table or a stream, and in the same cycle from registers.
     pub accesses: Vec<u32>,
     /// The port of its bank that an access uses; by access. It can be 1 only if a bank has two ports of any kind.
     pub ports: Vec<u8>,

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::limits::MEMORY_CYCLES;
 use super::target::Target;
 use super::types::Address;
-use crate::analysis::{Distance, Layout, Visits, is_registers};
+use crate::analysis::{Distance, Layout, Visits, is_block, is_registers, read_cycles};
 use crate::ir::{Access, Kernel, Memory, Node, Op, Role, Widths};
 use crate::pragma::{Mode, Ports};
 
@@ -88,7 +87,7 @@ impl<'a> Work<'a> {
     pub(super) fn way_in(&self, access: usize) -> f64 {
         let memory = self.memory(access);
         if let Role::Table(elements) = &memory.role {
-            return self.target.choice(elements.len() / 4);
+            return if is_block(memory) { 0.0 } else { self.target.choice(elements.len() / 4) };
         }
         let to_others = if self.sharing[access] > 1 || self.banks(access) > 1 && !is_registers(memory) {
             self.target.lut + self.target.choice(self.sharing[access])
@@ -136,13 +135,17 @@ impl<'a> Work<'a> {
 
     /// The time at which the data of a read arrives, for the cycle of the request.
     pub(super) fn read(&self, access: usize, cycle: u32) -> (u32, f64) {
-        if is_registers(self.memory(access)) {
-            (cycle, self.target.register_out + self.target.selection(self.choices[access]))
-        } else if self.has_port(access) && self.memory(access).mode != Some(Mode::Stream) {
-            (cycle + MEMORY_CYCLES, self.target.register_out + self.target.selection(self.banks(access)))
-        } else {
-            (cycle + 1, self.target.register_out)
-        }
+        let memory = self.memory(access);
+        let selection = match memory.role {
+            // A table has no register behind the data of a block memory.
+            Role::Table(_) if is_block(memory) => self.target.block_out - self.target.register_out,
+            Role::Table(_) => 0.0,
+            _ if memory.mode == Some(Mode::Stream) => 0.0,
+            _ if is_registers(memory) => self.target.selection(self.choices[access]),
+            _ if self.kernel.graph.constant(self.addresses[access].bank).is_some() => 0.0,
+            _ => self.target.selection(self.banks(access)),
+        };
+        (cycle + read_cycles(memory), self.target.register_out + selection)
     }
 
     /// The time after an operation: in the same cycle if the path fits.

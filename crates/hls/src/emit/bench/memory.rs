@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::super::Options;
 use super::super::vectors::{address_bits, elements, vector};
 use super::{ElementError, OnBench, Run};
-use crate::analysis::{Layout, is_registers};
+use crate::analysis::{Layout, is_registers, read_cycles};
 use crate::ir::{Memory, Role, State};
 use crate::pragma::{Mode, Ports};
 
@@ -210,9 +210,11 @@ impl<'b> OfMemory<'b> {
         if banks > 1 {
             self.connect(parts, &[("bank_i", "bank")]);
         }
+        let later = read_cycles(self.memory);
         let _ = writeln!(
             parts.clocked,
-            "      if (ran && place_{id} > 1 && place_{id} <= {places} + 1) kept_{id}[place_{id} - 2] <= taken_{id};"
+            "      if (ran && place_{id} >= {later} && place_{id} < {places} + {later})
+        kept_{id}[place_{id} - {later}] <= taken_{id};"
         );
         self.compare(parts, "kept");
     }
