@@ -94,6 +94,12 @@ def bit_of(what: str) -> tuple[str, int | None]:
     return (found[1], int(found[2])) if found else (what, None)
 
 
+def toggled(what: str) -> tuple[str, int]:
+    """The signal of a toggle, and its bit; a signal of one bit has bit 0."""
+    signal, bit = bit_of(what)
+    return (re.sub(r":[01]->[01]$", "", signal), 0) if bit is None else (signal, bit)
+
+
 @dataclass(frozen=True)
 class Exclusion:
     """Points that cannot be covered, and why."""
@@ -114,8 +120,8 @@ class Exclusion:
             return False
         if re.fullmatch(self.what, point.what):
             return True
-        signal, bit = bit_of(point.what)
-        return bit is not None and any(first <= bit <= last for first, last in self.bits.get(signal, []))
+        signal, bit = toggled(point.what)
+        return any(first <= bit <= last for first, last in self.bits.get(signal, []))
 
     def __str__(self) -> str:
         signals = list(self.bits)
@@ -132,6 +138,9 @@ def count(
         taken = [point for point in covered if exclusion.takes(point)]
         if not taken:
             wrong.append(f"{exclusion}: there is no such point")
+        unknown = exclusion.bits.keys() - {toggled(point.what)[0] for point in taken}
+        if taken and unknown:
+            wrong.append(f"{exclusion}: there is no signal {min(unknown)}")
         reached = [point.what for point in taken if covered[point]]
         if reached:
             wrong.append(f"{exclusion}: reached, in {len(reached)} of {len(taken)}: {reached[0]}")
@@ -237,7 +246,9 @@ def zero_bits(units: list[dict[str, Any]]) -> list[Exclusion]:
         command += [f"{name}={value}" for name, value in compiled["defines"].items()]
         environment = {**os.environ, "CARGO_TARGET_DIR": str(MODELS.resolve())}
         printed = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True).stdout
-        exclusions.append(Exclusion(f"hls/{one['top']}.sv", ALWAYS_ZERO, bits=json.loads(printed)))
+        # A module may have no such bits.
+        if bits := json.loads(printed):
+            exclusions.append(Exclusion(f"hls/{one['top']}.sv", ALWAYS_ZERO, bits=bits))
     return exclusions
 
 

@@ -94,6 +94,26 @@ fn the_module_of_wide_products_is_written_once_and_never_replaced() {
 }
 
 #[test]
+fn functions_that_are_compiled_at_the_same_time_share_the_module_of_wide_products() {
+    let bench = bench();
+    for round in 0..4 {
+        let out = format!("made{round}");
+        let compile = |function: &str| {
+            let words = ["hls", "compile", "hw/hls/negacyclic.c", "--function", function, "--out", &out];
+            bench.run(words.iter().chain(&["-D", "N=256", "-D", "Q=8380417", "-D", "B=2"])).done()
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| compile("negacyclic"));
+            compile("negacyclic_inverse");
+            other.join().expect("the other one is compiled");
+        });
+        for file in ["negacyclic.sv", "negacyclic_inverse.sv", "prim_mul.sv"] {
+            assert!(bench.path(format!("{out}/{file}")).exists(), "{file}");
+        }
+    }
+}
+
+#[test]
 fn the_function_is_the_first_one_or_the_named_one() {
     let bench = bench();
     let check = |more: &[&str]| bench.run(["hls", "check", SOURCE].iter().chain(more));

@@ -23,7 +23,7 @@ const CONFIGURATIONS: usize = 5 * (4 * 23 + 2 * 20);
 /// Proofs of small kernels.
 const PROOFS: usize = 8;
 /// Faults in the compiler.
-const FAULTS: usize = 26;
+const FAULTS: usize = 30;
 /// The Python of the hardware's tools, which `scripts/setup.sh hw` installs.
 const TOOLS: &str = ".tools/hw/bin/python";
 /// The Python of OR-tools, which `scripts/setup.sh hls-oracle` installs.

@@ -177,8 +177,9 @@ fn scheduled(
 /// The widths of the values that the accesses of the hardware need.
 fn widths(kernel: &Kernel, addresses: &[Address], program: &Program) -> Widths {
     let needed = |number: usize| -> Vec<Node> {
-        let (access, Address { bank, row }) = (&kernel.accesses[number], addresses[number]);
-        access.written.into_iter().chain(access.condition).chain([bank, row]).collect()
+        let access = &kernel.accesses[number];
+        let (bank, row) = addresses[number].needed(&program.memories[access.memory]);
+        access.written.into_iter().chain(access.condition).chain(bank).chain(row).collect()
     };
     let always = kernel.accesses.iter().enumerate().filter(|(_, access)| has_effect(access, program));
     Widths::of(&kernel.graph, always.flat_map(|(number, _)| needed(number)), needed)

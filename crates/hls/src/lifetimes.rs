@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::{Layout, is_registers, read_cycles};
+use crate::analysis::read_cycles;
 use crate::compile::Scheduled;
 use crate::ir::{Graph, Memory, Node};
-use crate::pragma::Mode;
 
 /// The cycles in which each node is used. Constants and unused nodes are absent.
 pub(crate) struct Lifetimes(BTreeMap<Node, BTreeSet<u32>>);
@@ -20,17 +19,14 @@ impl Lifetimes {
             for node in access.condition.into_iter().chain(access.written) {
                 this.need(graph, node, cycle);
             }
-            // A stream has no address.
-            if memory.mode == Some(Mode::Stream) {
-                continue;
+            let (bank, row) = scheduled.addresses[number].needed(memory);
+            if let Some(row) = row {
+                this.need(graph, row, cycle);
             }
-            if !is_registers(memory) {
-                this.need(graph, scheduled.addresses[number].row, cycle);
-            }
-            if Layout::of(memory).banks > 1 {
+            if let Some(bank) = bank {
                 // The element is selected among the banks when the memory returns it.
                 let later = if access.written.is_none() { read_cycles(memory) } else { 0 };
-                this.need(graph, scheduled.addresses[number].bank, cycle + later);
+                this.need(graph, bank, cycle + later);
             }
         }
         // Operands come before the nodes that use them.

@@ -91,10 +91,10 @@ fn single(graph: &Graph, schedule: &Schedule, registers: &[u32], widths: &Widths
     if cycles == 0 || bits == 0 || is_constant {
         return None;
     }
-    let of = |node: Node| widths.get(graph, node);
-    let [a, b] = if of(a).0 >= of(b).0 { [a, b] } else { [b, a] };
+    let [of_a, of_b] = widths.factors(graph, node, [a, b]);
+    let (nodes, operands) = if of_a.0 >= of_b.0 { ([a, b], [of_a, of_b]) } else { ([b, a], [of_b, of_a]) };
     let begin = schedule.nodes[node.index()].0 - cycles;
-    Some(Unit { products: vec![(begin, node, [a, b])], operands: [of(a), of(b)], bits, cycles })
+    Some(Unit { products: vec![(begin, node, nodes)], operands, bits, cycles })
 }
 
 /// The operand of a multiplier for two products.

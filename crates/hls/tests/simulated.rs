@@ -146,12 +146,72 @@ void wide_shared(uint32_t a[48], uint64_t b[16]) {
     b[i] = x * y ^ y * z ^ x * z;
   }
 }
+void wide_shared_and_stalled(uint32_t a[48], uint64_t b[16]) {
+#pragma HLS interface axis port=b
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline
+    uint64_t x = a[i], y = a[i + 16] & 524287, z = a[i + 32];
+    b[i] = x * y ^ y * z ^ x * z;
+  }
+}
+void wider(uint64_t a[16], uint64_t b[16]) {
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    assert(a[i] < (uint64_t)1 << 57);
+    b[i] = a[i] * (a[i] >> 50 | 1);
+  }
+}
+void wide_below_zero(uint32_t a[16], uint32_t c[16], uint32_t b[16]) {
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    uint32_t x = a[i], y = c[i];
+    b[i] = x >= y ? (uint64_t)(x - y) * y & 4294967295 : 0;
+  }
+}
+void low_bits(uint32_t a[16], uint32_t c[16], uint32_t b[16]) {
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    uint32_t x = a[i], y = c[i];
+    b[i] = ((uint64_t)x * y & 1048575) ^ x >> 24 ^ y >> 24;
+  }
+}
 void wide_stalled(uint32_t a[16], uint64_t b[16]) {
 #pragma HLS interface axis port=b
   for (unsigned i = 0; i < 16; i++) {
 #pragma HLS pipeline II=1
     uint32_t x = a[i];
     b[i] = (uint64_t)x * (x | 1);
+  }
+}
+";
+
+/// Names and indices of which each once made signals that were declared twice or not at all: a variable like a loop with its
+/// label, an array like an access next to a stream, and products that only the indices of streams use.
+const NAMES: &str = "#include <stdint.h>
+void labels(uint32_t a[16], uint64_t b[16]) {
+i_n8_a:
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    uint64_t x = a[i];
+    uint64_t l0_i = x * (x ^ 5);
+    b[i] = l0_i;
+  }
+}
+void accesses(uint32_t a[16], uint64_t x3[16], uint32_t s[16]) {
+#pragma HLS interface axis port=s
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    x3[i] = (x3[i] & 255) + s[i] + a[i];
+  }
+}
+void indices(uint32_t a[64], uint32_t s[64], uint32_t u[64]) {
+#pragma HLS interface axis port=s
+#pragma HLS interface axis port=u
+  for (unsigned i = 0; i < 64; i++) {
+#pragma HLS pipeline II=2
+    uint32_t v = a[i];
+    s[(i * i + i) - i * i] = v ^ 1;
+    u[(((uint64_t)(i + 300000) * (i + 5)) + i) - (uint64_t)(i + 300000) * (i + 5)] = v ^ 3;
   }
 }
 ";
@@ -337,7 +397,11 @@ fn streaming() -> Module {
 fn module(text: &str, name: &'static str) -> Module {
     let (source, design) = design(text, name);
     let parameters = design.program.memories.iter().filter(|memory| memory.role == Role::Parameter);
-    let element = |memory: &Memory, i: usize| ((37 * i + 5) as i128 * 11) % (memory.range.1 + 1);
+    // One element has all bits, and the others are spread over all values.
+    let element = |memory: &Memory, i: usize| match i {
+        3 => memory.range.1,
+        _ => (i as i128 + 5) * 0x9e37_79b9_7f4a_7c15 % (memory.range.1 + 1),
+    };
     let given = parameters.map(|memory| (0..memory.len()).map(|i| element(memory, i)).collect()).collect();
     let run = run_of(&source, &design, name, given);
     Module::inside(name, design, run)
@@ -379,9 +443,15 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
     let shared = ["shared", "shared_in_stages", "shared_and_stalled"].map(|name| module(SHARED, name));
     let products = |one: &Module| one.design.kernels.iter().map(Scheduled::shared_products).sum::<usize>();
     assert!(shared.iter().all(|one| products(one) > 1), "{:?}", shared.each_ref().map(products));
-    let wide = ["wide", "wide_shared", "wide_stalled"].map(|name| module(WIDE, name));
+    let wide =
+        ["wide", "wide_shared", "wide_shared_and_stalled", "wider", "wide_below_zero", "low_bits", "wide_stalled"];
+    let wide = wide.map(|name| module(WIDE, name));
     assert!(wide.iter().all(|one| !one.design.parts().is_empty()));
-    assert!(products(&wide[1]) > 1, "{}", products(&wide[1]));
+    assert!(wide[1..3].iter().all(|one| products(one) > 1));
+    let cycles = |one: &Module| one.design.kernels[0].registers.iter().copied().max();
+    assert!(cycles(&wide[3]) > cycles(&wide[0]), "registers after the instance");
+    let names = ["labels", "accesses", "indices"].map(|name| module(NAMES, name));
+    assert!(names[2].design.parts().is_empty(), "no product is in the hardware");
     let deep = ["deep", "deep_stalled"].map(|name| module(DEEP, name));
     assert!(deep.iter().flat_map(|one| &one.design.program.memories).filter(|one| is_block(one)).count() > 4);
     let others = [
@@ -396,8 +466,16 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
         module(STALLS, "to_memory").outside("to_memory_outside"),
         module(DEEP, "deep").outside("deep_outside"),
     ]);
-    let modules: Vec<Module> =
-        stalls.into_iter().chain(unused).chain(shared).chain(wide).chain(deep).chain(others).chain(outside).collect();
+    let modules: Vec<Module> = stalls
+        .into_iter()
+        .chain(unused)
+        .chain(shared)
+        .chain(wide)
+        .chain(names)
+        .chain(deep)
+        .chain(others)
+        .chain(outside)
+        .collect();
     let (success, text) = simulated(&root, &sources(&modules));
     assert!(success && text.contains("all right"), "{text}");
     let raised = |one: &Module| {

@@ -105,6 +105,20 @@ class Coverage(unittest.TestCase):
         left = {"x[1][2]:0->1", "x[1][2]:1->0", "x[1][4]:0->1", "x[1][4]:1->0", "x[0][2]:0->1", "x:0->1"}
         self.assertEqual({point.what for point in missing}, left)
 
+    def test_a_signal_of_one_bit_has_bit_zero(self) -> None:
+        """Its toggles have no number."""
+        covered = {coverage.Point("unit/unit.sv", 1, "toggle", f"y:{change}"): 0 for change in ("0->1", "1->0")}
+        exclusion = coverage.Exclusion("unit/unit.sv", "zeros", bits={"y": [[0, 0]]})
+        self.assertEqual(coverage.count(covered, [exclusion])[1:], ([], []))
+
+    def test_a_signal_that_no_module_has_is_wrong(self) -> None:
+        """Even if another signal of the exclusion is there."""
+        covered = {coverage.Point("unit/unit.sv", 1, "toggle", "x[0]:0->1"): 0}
+        exclusion = coverage.Exclusion("unit/unit.sv", "zeros", bits={"x": [[0, 0]], "y": [[0, 1]]})
+        _, _, wrong = coverage.count(covered, [exclusion])
+        self.assertEqual(len(wrong), 1)
+        self.assertIn("no signal y", wrong[0])
+
     def test_bits_that_follow_one_another_are_one_line(self) -> None:
         """For each way of changing; lines and single bits are themselves."""
         whats = ["x[0]:0->1", "x[1]:0->1", "x[3]:0->1", "x[1]:1->0", "y:0->1"]

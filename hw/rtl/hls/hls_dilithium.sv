@@ -15,16 +15,16 @@ module hls_dilithium #(
   input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high and start_i is low.
+  input  logic        a_en_i,  // a: the host reads or writes an element while idle_o is high and start_i is low.
   input  logic        a_write_i,  // a: the host writes.
-  input  logic [1:0]  a_bank_i,  // a: the bank of the place.
-  input  logic [5:0]  a_row_i,  // a: the row of the place.
+  input  logic [1:0]  a_bank_i,  // a: the bank of the element.
+  input  logic [5:0]  a_row_i,  // a: the row of the element.
   input  logic [22:0] a_data_i,  // a: the element to write.
   output logic [22:0] a_data_o,  // a: the element of a read, two cycles later.
-  input  logic        b_en_i,  // b: the host reads or writes a place while idle_o is high and start_i is low.
+  input  logic        b_en_i,  // b: the host reads or writes an element while idle_o is high and start_i is low.
   input  logic        b_write_i,  // b: the host writes.
-  input  logic [1:0]  b_bank_i,  // b: the bank of the place.
-  input  logic [5:0]  b_row_i,  // b: the row of the place.
+  input  logic [1:0]  b_bank_i,  // b: the bank of the element.
+  input  logic [5:0]  b_row_i,  // b: the row of the element.
   input  logic [22:0] b_data_i,  // b: the element to write.
   output logic [22:0] b_data_o  // b: the element of a read, two cycles later.
 );
@@ -872,8 +872,8 @@ module hls_dilithium #(
   assign k0_n94 = k0_n92_c3 + 8'(k0_n93_c3);
   logic [22:0] k0_n95;
   assign k0_n95 = k0_x2_q;
-  logic [22:0] k0_n96_a_q;
-  logic [22:0] k0_n96_b_q;
+  logic [22:0] k0_n96_first;
+  logic [22:0] k0_n96_second;
   logic [45:0] k0_n96_sum;
   logic [45:0] k0_n96;
   assign k0_n96 = k0_n96_sum;
@@ -881,12 +881,12 @@ module hls_dilithium #(
     .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_n96_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_n96_a_q), .b_i(k0_n96_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_n96_first), .b_i(k0_n96_second),
     .product_o(k0_n96_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n96_a_q <= k0_v_n90_c6;
-    k0_n96_b_q <= k0_n95_c6;
+    k0_n96_first <= k0_v_n90_c6;
+    k0_n96_second <= k0_n95_c6;
   end
   logic [23:0] k0_n100;
   assign k0_n100 = 24'(k0_n96 >> 5'd22);
@@ -1080,8 +1080,8 @@ module hls_dilithium #(
   assign k0_n213 = k0_n92_c3 + 8'(k0_n212_c3);
   logic [22:0] k0_n214;
   assign k0_n214 = k0_x5_q;
-  logic [22:0] k0_n215_a_q;
-  logic [22:0] k0_n215_b_q;
+  logic [22:0] k0_n215_first;
+  logic [22:0] k0_n215_second;
   logic [45:0] k0_n215_sum;
   logic [45:0] k0_n215;
   assign k0_n215 = k0_n215_sum;
@@ -1089,12 +1089,12 @@ module hls_dilithium #(
     .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_n215_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_n215_a_q), .b_i(k0_n215_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_n215_first), .b_i(k0_n215_second),
     .product_o(k0_n215_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n215_a_q <= k0_v_n211_c6;
-    k0_n215_b_q <= k0_n214_c6;
+    k0_n215_first <= k0_v_n211_c6;
+    k0_n215_second <= k0_n214_c6;
   end
   logic [23:0] k0_n216;
   assign k0_n216 = 24'(k0_n215 >> 5'd22);
@@ -1775,8 +1775,8 @@ module hls_dilithium #(
   assign k1_n94 = k1_n92_c3 + 8'(k1_n93_c3);
   logic [22:0] k1_n95;
   assign k1_n95 = k1_x2_q;
-  logic [22:0] k1_n96_a_q;
-  logic [22:0] k1_n96_b_q;
+  logic [22:0] k1_n96_first;
+  logic [22:0] k1_n96_second;
   logic [45:0] k1_n96_sum;
   logic [45:0] k1_n96;
   assign k1_n96 = k1_n96_sum;
@@ -1784,12 +1784,12 @@ module hls_dilithium #(
     .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k1_n96_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k1_n96_a_q), .b_i(k1_n96_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k1_n96_first), .b_i(k1_n96_second),
     .product_o(k1_n96_sum)
   );
   always_ff @(posedge clk_i) begin
-    k1_n96_a_q <= k1_v_n90_c6;
-    k1_n96_b_q <= k1_n95_c6;
+    k1_n96_first <= k1_v_n90_c6;
+    k1_n96_second <= k1_n95_c6;
   end
   logic [23:0] k1_n100;
   assign k1_n100 = 24'(k1_n96 >> 5'd22);
@@ -1983,8 +1983,8 @@ module hls_dilithium #(
   assign k1_n213 = k1_n92_c3 + 8'(k1_n212_c3);
   logic [22:0] k1_n214;
   assign k1_n214 = k1_x5_q;
-  logic [22:0] k1_n215_a_q;
-  logic [22:0] k1_n215_b_q;
+  logic [22:0] k1_n215_first;
+  logic [22:0] k1_n215_second;
   logic [45:0] k1_n215_sum;
   logic [45:0] k1_n215;
   assign k1_n215 = k1_n215_sum;
@@ -1992,12 +1992,12 @@ module hls_dilithium #(
     .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k1_n215_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k1_n215_a_q), .b_i(k1_n215_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k1_n215_first), .b_i(k1_n215_second),
     .product_o(k1_n215_sum)
   );
   always_ff @(posedge clk_i) begin
-    k1_n215_a_q <= k1_v_n211_c6;
-    k1_n215_b_q <= k1_n214_c6;
+    k1_n215_first <= k1_v_n211_c6;
+    k1_n215_second <= k1_n214_c6;
   end
   logic [23:0] k1_n216;
   assign k1_n216 = 24'(k1_n215 >> 5'd22);
@@ -2476,8 +2476,8 @@ module hls_dilithium #(
   assign k2_n6 = a_read_data[2'd0];
   logic [22:0] k2_n8;
   assign k2_n8 = b_read_data[2'd0];
-  logic [22:0] k2_n9_a_q;
-  logic [22:0] k2_n9_b_q;
+  logic [22:0] k2_n9_first;
+  logic [22:0] k2_n9_second;
   logic [45:0] k2_n9_sum;
   logic [45:0] k2_n9;
   assign k2_n9 = k2_n9_sum;
@@ -2485,12 +2485,12 @@ module hls_dilithium #(
     .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k2_n9_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k2_n9_a_q), .b_i(k2_n9_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k2_n9_first), .b_i(k2_n9_second),
     .product_o(k2_n9_sum)
   );
   always_ff @(posedge clk_i) begin
-    k2_n9_a_q <= k2_n6;
-    k2_n9_b_q <= k2_n8;
+    k2_n9_first <= k2_n6;
+    k2_n9_second <= k2_n8;
   end
   logic [23:0] k2_n13;
   assign k2_n13 = 24'(k2_n9 >> 5'd22);
@@ -2536,8 +2536,8 @@ module hls_dilithium #(
   assign k2_n40 = a_read_data[2'd1];
   logic [22:0] k2_n41;
   assign k2_n41 = b_read_data[2'd1];
-  logic [22:0] k2_n42_a_q;
-  logic [22:0] k2_n42_b_q;
+  logic [22:0] k2_n42_first;
+  logic [22:0] k2_n42_second;
   logic [45:0] k2_n42_sum;
   logic [45:0] k2_n42;
   assign k2_n42 = k2_n42_sum;
@@ -2545,12 +2545,12 @@ module hls_dilithium #(
     .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k2_n42_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k2_n42_a_q), .b_i(k2_n42_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k2_n42_first), .b_i(k2_n42_second),
     .product_o(k2_n42_sum)
   );
   always_ff @(posedge clk_i) begin
-    k2_n42_a_q <= k2_n40;
-    k2_n42_b_q <= k2_n41;
+    k2_n42_first <= k2_n40;
+    k2_n42_second <= k2_n41;
   end
   logic [23:0] k2_n43;
   assign k2_n43 = 24'(k2_n42 >> 5'd22);
@@ -2596,8 +2596,8 @@ module hls_dilithium #(
   assign k2_n66 = a_read_data[2'd2];
   logic [22:0] k2_n67;
   assign k2_n67 = b_read_data[2'd2];
-  logic [22:0] k2_n68_a_q;
-  logic [22:0] k2_n68_b_q;
+  logic [22:0] k2_n68_first;
+  logic [22:0] k2_n68_second;
   logic [45:0] k2_n68_sum;
   logic [45:0] k2_n68;
   assign k2_n68 = k2_n68_sum;
@@ -2605,12 +2605,12 @@ module hls_dilithium #(
     .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k2_n68_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k2_n68_a_q), .b_i(k2_n68_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k2_n68_first), .b_i(k2_n68_second),
     .product_o(k2_n68_sum)
   );
   always_ff @(posedge clk_i) begin
-    k2_n68_a_q <= k2_n66;
-    k2_n68_b_q <= k2_n67;
+    k2_n68_first <= k2_n66;
+    k2_n68_second <= k2_n67;
   end
   logic [23:0] k2_n69;
   assign k2_n69 = 24'(k2_n68 >> 5'd22);
@@ -2656,8 +2656,8 @@ module hls_dilithium #(
   assign k2_n92 = a_read_data[2'd3];
   logic [22:0] k2_n93;
   assign k2_n93 = b_read_data[2'd3];
-  logic [22:0] k2_n94_a_q;
-  logic [22:0] k2_n94_b_q;
+  logic [22:0] k2_n94_first;
+  logic [22:0] k2_n94_second;
   logic [45:0] k2_n94_sum;
   logic [45:0] k2_n94;
   assign k2_n94 = k2_n94_sum;
@@ -2665,12 +2665,12 @@ module hls_dilithium #(
     .AWidth(23), .BWidth(23), .OutWidth(46), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k2_n94_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k2_n94_a_q), .b_i(k2_n94_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k2_n94_first), .b_i(k2_n94_second),
     .product_o(k2_n94_sum)
   );
   always_ff @(posedge clk_i) begin
-    k2_n94_a_q <= k2_n92;
-    k2_n94_b_q <= k2_n93;
+    k2_n94_first <= k2_n92;
+    k2_n94_second <= k2_n93;
   end
   logic [23:0] k2_n95;
   assign k2_n95 = 24'(k2_n94 >> 5'd22);
@@ -3199,8 +3199,8 @@ module hls_dilithium #(
   assign k3_n110 = k3_n108_c4 + 8'(k3_n109_c4);
   logic [22:0] k3_n111;
   assign k3_n111 = k3_x2_q;
-  logic [23:0] k3_n112_a_q;
-  logic [22:0] k3_n112_b_q;
+  logic [23:0] k3_n112_first;
+  logic [22:0] k3_n112_second;
   logic [46:0] k3_n112_sum;
   logic [46:0] k3_n112;
   assign k3_n112 = k3_n112_sum;
@@ -3208,12 +3208,12 @@ module hls_dilithium #(
     .AWidth(24), .BWidth(23), .OutWidth(47), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k3_n112_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k3_n112_a_q), .b_i(k3_n112_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k3_n112_first), .b_i(k3_n112_second),
     .product_o(k3_n112_sum)
   );
   always_ff @(posedge clk_i) begin
-    k3_n112_a_q <= k3_n107_c8;
-    k3_n112_b_q <= k3_n111_c8;
+    k3_n112_first <= k3_n107_c8;
+    k3_n112_second <= k3_n111_c8;
   end
   logic [24:0] k3_n116;
   assign k3_n116 = 25'(k3_n112 >> 5'd22);
@@ -3415,8 +3415,8 @@ module hls_dilithium #(
   assign k3_n235 = k3_n108_c4 + 8'(k3_n234_c4);
   logic [22:0] k3_n236;
   assign k3_n236 = k3_x5_q;
-  logic [23:0] k3_n237_a_q;
-  logic [22:0] k3_n237_b_q;
+  logic [23:0] k3_n237_first;
+  logic [22:0] k3_n237_second;
   logic [46:0] k3_n237_sum;
   logic [46:0] k3_n237;
   assign k3_n237 = k3_n237_sum;
@@ -3424,12 +3424,12 @@ module hls_dilithium #(
     .AWidth(24), .BWidth(23), .OutWidth(47), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k3_n237_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k3_n237_a_q), .b_i(k3_n237_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k3_n237_first), .b_i(k3_n237_second),
     .product_o(k3_n237_sum)
   );
   always_ff @(posedge clk_i) begin
-    k3_n237_a_q <= k3_n233_c8;
-    k3_n237_b_q <= k3_n236_c8;
+    k3_n237_first <= k3_n233_c8;
+    k3_n237_second <= k3_n236_c8;
   end
   logic [24:0] k3_n238;
   assign k3_n238 = 25'(k3_n237 >> 5'd22);

@@ -12,10 +12,10 @@ module hls_he60 #(
   input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high and start_i is low.
+  input  logic        a_en_i,  // a: the host reads or writes an element while idle_o is high and start_i is low.
   input  logic        a_write_i,  // a: the host writes.
-  input  logic [1:0]  a_bank_i,  // a: the bank of the place.
-  input  logic [9:0]  a_row_i,  // a: the row of the place.
+  input  logic [1:0]  a_bank_i,  // a: the bank of the element.
+  input  logic [9:0]  a_row_i,  // a: the row of the element.
   input  logic [59:0] a_data_i,  // a: the element to write.
   output logic [59:0] a_data_o  // a: the element of a read, three cycles later.
 );
@@ -4553,8 +4553,8 @@ module hls_he60 #(
   assign k0_y0_n136 = 30'(k0_n131) & 30'd1073741823;
   logic [29:0] k0_y1_n137;
   assign k0_y1_n137 = 30'(k0_n131 >> 5'd30);
-  logic [29:0] k0_n138_a_q;
-  logic [29:0] k0_n138_b_q;
+  logic [29:0] k0_n138_first;
+  logic [29:0] k0_n138_second;
   logic [59:0] k0_n138_sum;
   logic [59:0] k0_n138;
   assign k0_n138 = k0_n138_sum;
@@ -4562,15 +4562,15 @@ module hls_he60 #(
     .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_n138_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_n138_a_q), .b_i(k0_n138_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_n138_first), .b_i(k0_n138_second),
     .product_o(k0_n138_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n138_a_q <= k0_x0_n133_c7;
-    k0_n138_b_q <= k0_y1_n137_c7;
+    k0_n138_first <= k0_x0_n133_c7;
+    k0_n138_second <= k0_y1_n137_c7;
   end
-  logic [29:0] k0_n139_a_q;
-  logic [29:0] k0_n139_b_q;
+  logic [29:0] k0_n139_first;
+  logic [29:0] k0_n139_second;
   logic [59:0] k0_n139_sum;
   logic [59:0] k0_n139;
   assign k0_n139 = k0_n139_sum;
@@ -4578,17 +4578,17 @@ module hls_he60 #(
     .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_n139_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_n139_a_q), .b_i(k0_n139_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_n139_first), .b_i(k0_n139_second),
     .product_o(k0_n139_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n139_a_q <= k0_x1_n135_c7;
-    k0_n139_b_q <= k0_y0_n136_c7;
+    k0_n139_first <= k0_x1_n135_c7;
+    k0_n139_second <= k0_y0_n136_c7;
   end
   logic [60:0] k0_cross_n140;
   assign k0_cross_n140 = 61'(k0_n138) + 61'(k0_n139);
-  logic [29:0] k0_n141_a_q;
-  logic [29:0] k0_n141_b_q;
+  logic [29:0] k0_n141_first;
+  logic [29:0] k0_n141_second;
   logic [59:0] k0_n141_sum;
   logic [59:0] k0_n141;
   assign k0_n141 = k0_n141_sum;
@@ -4596,12 +4596,12 @@ module hls_he60 #(
     .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_n141_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_n141_a_q), .b_i(k0_n141_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_n141_first), .b_i(k0_n141_second),
     .product_o(k0_n141_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n141_a_q <= k0_x0_n133_c7;
-    k0_n141_b_q <= k0_y0_n136_c7;
+    k0_n141_first <= k0_x0_n133_c7;
+    k0_n141_second <= k0_y0_n136_c7;
   end
   logic [29:0] k0_n142;
   assign k0_n142 = 30'(k0_cross_n140) & 30'd1073741823;
@@ -4609,8 +4609,8 @@ module hls_he60 #(
   assign k0_n143 = 60'(k0_n142) << 5'd30;
   logic [60:0] k0_low_n144;
   assign k0_low_n144 = 61'(k0_n141_c12) + 61'(k0_n143_c12);
-  logic [29:0] k0_n145_a_q;
-  logic [29:0] k0_n145_b_q;
+  logic [29:0] k0_n145_first;
+  logic [29:0] k0_n145_second;
   logic [59:0] k0_n145_sum;
   logic [59:0] k0_n145;
   assign k0_n145 = k0_n145_sum;
@@ -4618,12 +4618,12 @@ module hls_he60 #(
     .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_n145_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_n145_a_q), .b_i(k0_n145_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_n145_first), .b_i(k0_n145_second),
     .product_o(k0_n145_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n145_a_q <= k0_x1_n135_c7;
-    k0_n145_b_q <= k0_y1_n137_c7;
+    k0_n145_first <= k0_x1_n135_c7;
+    k0_n145_second <= k0_y1_n137_c7;
   end
   logic [30:0] k0_n146;
   assign k0_n146 = 31'(k0_cross_n140 >> 5'd30);
@@ -4873,8 +4873,8 @@ module hls_he60 #(
   assign k0_y0_n294 = 30'(k0_n291) & 30'd1073741823;
   logic [29:0] k0_y1_n295;
   assign k0_y1_n295 = 30'(k0_n291 >> 5'd30);
-  logic [29:0] k0_n296_a_q;
-  logic [29:0] k0_n296_b_q;
+  logic [29:0] k0_n296_first;
+  logic [29:0] k0_n296_second;
   logic [59:0] k0_n296_sum;
   logic [59:0] k0_n296;
   assign k0_n296 = k0_n296_sum;
@@ -4882,15 +4882,15 @@ module hls_he60 #(
     .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_n296_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_n296_a_q), .b_i(k0_n296_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_n296_first), .b_i(k0_n296_second),
     .product_o(k0_n296_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n296_a_q <= k0_x0_n292_c7;
-    k0_n296_b_q <= k0_y1_n295_c7;
+    k0_n296_first <= k0_x0_n292_c7;
+    k0_n296_second <= k0_y1_n295_c7;
   end
-  logic [29:0] k0_n297_a_q;
-  logic [29:0] k0_n297_b_q;
+  logic [29:0] k0_n297_first;
+  logic [29:0] k0_n297_second;
   logic [59:0] k0_n297_sum;
   logic [59:0] k0_n297;
   assign k0_n297 = k0_n297_sum;
@@ -4898,17 +4898,17 @@ module hls_he60 #(
     .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_n297_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_n297_a_q), .b_i(k0_n297_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_n297_first), .b_i(k0_n297_second),
     .product_o(k0_n297_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n297_a_q <= k0_x1_n293_c7;
-    k0_n297_b_q <= k0_y0_n294_c7;
+    k0_n297_first <= k0_x1_n293_c7;
+    k0_n297_second <= k0_y0_n294_c7;
   end
   logic [60:0] k0_cross_n298;
   assign k0_cross_n298 = 61'(k0_n296) + 61'(k0_n297);
-  logic [29:0] k0_n299_a_q;
-  logic [29:0] k0_n299_b_q;
+  logic [29:0] k0_n299_first;
+  logic [29:0] k0_n299_second;
   logic [59:0] k0_n299_sum;
   logic [59:0] k0_n299;
   assign k0_n299 = k0_n299_sum;
@@ -4916,12 +4916,12 @@ module hls_he60 #(
     .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_n299_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_n299_a_q), .b_i(k0_n299_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_n299_first), .b_i(k0_n299_second),
     .product_o(k0_n299_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n299_a_q <= k0_x0_n292_c7;
-    k0_n299_b_q <= k0_y0_n294_c7;
+    k0_n299_first <= k0_x0_n292_c7;
+    k0_n299_second <= k0_y0_n294_c7;
   end
   logic [29:0] k0_n300;
   assign k0_n300 = 30'(k0_cross_n298) & 30'd1073741823;
@@ -4929,8 +4929,8 @@ module hls_he60 #(
   assign k0_n301 = 60'(k0_n300) << 5'd30;
   logic [60:0] k0_low_n302;
   assign k0_low_n302 = 61'(k0_n299_c12) + 61'(k0_n301_c12);
-  logic [29:0] k0_n303_a_q;
-  logic [29:0] k0_n303_b_q;
+  logic [29:0] k0_n303_first;
+  logic [29:0] k0_n303_second;
   logic [59:0] k0_n303_sum;
   logic [59:0] k0_n303;
   assign k0_n303 = k0_n303_sum;
@@ -4938,12 +4938,12 @@ module hls_he60 #(
     .AWidth(30), .BWidth(30), .OutWidth(60), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_n303_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_n303_a_q), .b_i(k0_n303_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_n303_first), .b_i(k0_n303_second),
     .product_o(k0_n303_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_n303_a_q <= k0_x1_n293_c7;
-    k0_n303_b_q <= k0_y1_n295_c7;
+    k0_n303_first <= k0_x1_n293_c7;
+    k0_n303_second <= k0_y1_n295_c7;
   end
   logic [30:0] k0_n304;
   assign k0_n304 = 31'(k0_cross_n298 >> 5'd30);

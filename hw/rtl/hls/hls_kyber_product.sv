@@ -10,16 +10,16 @@ module hls_kyber_product (
   input  logic        start_i,  // Begins a run while idle_o is high.
   output logic        idle_o,  // No run is in progress.
   output logic        done_o,  // A run has ended in the cycle before.
-  input  logic        a_en_i,  // a: the host reads or writes a place while idle_o is high and start_i is low.
+  input  logic        a_en_i,  // a: the host reads or writes an element while idle_o is high and start_i is low.
   input  logic        a_write_i,  // a: the host writes.
-  input  logic [1:0]  a_bank_i,  // a: the bank of the place.
-  input  logic [5:0]  a_row_i,  // a: the row of the place.
+  input  logic [1:0]  a_bank_i,  // a: the bank of the element.
+  input  logic [5:0]  a_row_i,  // a: the row of the element.
   input  logic [11:0] a_data_i,  // a: the element to write.
   output logic [11:0] a_data_o,  // a: the element of a read, two cycles later.
-  input  logic        b_en_i,  // b: the host reads or writes a place while idle_o is high and start_i is low.
+  input  logic        b_en_i,  // b: the host reads or writes an element while idle_o is high and start_i is low.
   input  logic        b_write_i,  // b: the host writes.
-  input  logic [1:0]  b_bank_i,  // b: the bank of the place.
-  input  logic [5:0]  b_row_i,  // b: the row of the place.
+  input  logic [1:0]  b_bank_i,  // b: the bank of the element.
+  input  logic [5:0]  b_row_i,  // b: the row of the element.
   input  logic [11:0] b_data_i,  // b: the element to write.
   output logic [11:0] b_data_o  // b: the element of a read, two cycles later.
 );

@@ -16,17 +16,17 @@ module hls_montgomery #(
   output logic              done_o,  // A run has ended in the cycle before.
   input  logic [9:0] [25:0] a_i,  // a: elements at the start.
   output logic [9:0] [25:0] a_o,  // a: elements at the end.
-  input  logic              b_en_i,  // b: the host reads or writes a place while idle_o is high and start_i is low.
+  input  logic              b_en_i,  // b: the host reads or writes an element while idle_o is high and start_i is low.
   input  logic              b_write_i,  // b: the host writes.
-  input  logic [3:0]        b_row_i,  // b: the row of the place.
+  input  logic [3:0]        b_row_i,  // b: the row of the element.
   input  logic [16:0]       b_data_i,  // b: the element to write.
   output logic [16:0]       b_data_o,  // b: the element of a read, two cycles later.
   input  logic [9:0] [25:0] n_i,  // n: elements at the start.
   output logic [9:0] [25:0] n_o,  // n: elements at the end.
   input  logic [0:0] [16:0] u_i,  // u: the value at the start.
-  input  logic              r_en_i,  // r: the host reads or writes a place while idle_o is high and start_i is low.
+  input  logic              r_en_i,  // r: the host reads or writes an element while idle_o is high and start_i is low.
   input  logic              r_write_i,  // r: the host writes.
-  input  logic [3:0]        r_row_i,  // r: the row of the place.
+  input  logic [3:0]        r_row_i,  // r: the row of the element.
   input  logic [25:0]       r_data_i,  // r: the element to write.
   output logic [25:0]       r_data_o  // r: the element of a read, two cycles later.
 );
@@ -176,35 +176,35 @@ module hls_montgomery #(
   logic [25:0] k0_n137_c14;
   logic [27:0] k0_n139_c14;
   logic [25:0] k0_n141_c14;
-  logic [25:0] k0_m0_a_q;
-  logic [16:0] k0_m0_b_q;
+  logic [25:0] k0_m0_first;
+  logic [16:0] k0_m0_second;
   logic [42:0] k0_m0_sum;
-  logic [25:0] k0_m1_a_q;
-  logic [16:0] k0_m1_b_q;
+  logic [25:0] k0_m1_first;
+  logic [16:0] k0_m1_second;
   logic [42:0] k0_m1_sum;
-  logic [25:0] k0_m2_a_q;
-  logic [16:0] k0_m2_b_q;
+  logic [25:0] k0_m2_first;
+  logic [16:0] k0_m2_second;
   logic [42:0] k0_m2_sum;
-  logic [25:0] k0_m3_a_q;
-  logic [16:0] k0_m3_b_q;
+  logic [25:0] k0_m3_first;
+  logic [16:0] k0_m3_second;
   logic [42:0] k0_m3_sum;
-  logic [25:0] k0_m4_a_q;
-  logic [16:0] k0_m4_b_q;
+  logic [25:0] k0_m4_first;
+  logic [16:0] k0_m4_second;
   logic [42:0] k0_m4_sum;
-  logic [25:0] k0_m5_a_q;
-  logic [16:0] k0_m5_b_q;
+  logic [25:0] k0_m5_first;
+  logic [16:0] k0_m5_second;
   logic [42:0] k0_m5_sum;
-  logic [25:0] k0_m6_a_q;
-  logic [16:0] k0_m6_b_q;
+  logic [25:0] k0_m6_first;
+  logic [16:0] k0_m6_second;
   logic [42:0] k0_m6_sum;
-  logic [25:0] k0_m7_a_q;
-  logic [16:0] k0_m7_b_q;
+  logic [25:0] k0_m7_first;
+  logic [16:0] k0_m7_second;
   logic [42:0] k0_m7_sum;
-  logic [25:0] k0_m8_a_q;
-  logic [16:0] k0_m8_b_q;
+  logic [25:0] k0_m8_first;
+  logic [16:0] k0_m8_second;
   logic [42:0] k0_m8_sum;
-  logic [25:0] k0_m9_a_q;
-  logic [16:0] k0_m9_b_q;
+  logic [25:0] k0_m9_first;
+  logic [16:0] k0_m9_second;
   logic [42:0] k0_m9_sum;
   logic [16:0] k0_digit_n5;
   assign k0_digit_n5 = b_read_data[0];
@@ -468,12 +468,12 @@ module hls_montgomery #(
     .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_m0_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_m0_a_q), .b_i(k0_m0_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_m0_first), .b_i(k0_m0_second),
     .product_o(k0_m0_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_m0_a_q <= k0_m0_a;
-    k0_m0_b_q <= k0_m0_b;
+    k0_m0_first <= k0_m0_a;
+    k0_m0_second <= k0_m0_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m1_a;
@@ -484,12 +484,12 @@ module hls_montgomery #(
     .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_m1_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_m1_a_q), .b_i(k0_m1_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_m1_first), .b_i(k0_m1_second),
     .product_o(k0_m1_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_m1_a_q <= k0_m1_a;
-    k0_m1_b_q <= k0_m1_b;
+    k0_m1_first <= k0_m1_a;
+    k0_m1_second <= k0_m1_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m2_a;
@@ -500,12 +500,12 @@ module hls_montgomery #(
     .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_m2_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_m2_a_q), .b_i(k0_m2_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_m2_first), .b_i(k0_m2_second),
     .product_o(k0_m2_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_m2_a_q <= k0_m2_a;
-    k0_m2_b_q <= k0_m2_b;
+    k0_m2_first <= k0_m2_a;
+    k0_m2_second <= k0_m2_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m3_a;
@@ -516,12 +516,12 @@ module hls_montgomery #(
     .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_m3_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_m3_a_q), .b_i(k0_m3_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_m3_first), .b_i(k0_m3_second),
     .product_o(k0_m3_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_m3_a_q <= k0_m3_a;
-    k0_m3_b_q <= k0_m3_b;
+    k0_m3_first <= k0_m3_a;
+    k0_m3_second <= k0_m3_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m4_a;
@@ -532,12 +532,12 @@ module hls_montgomery #(
     .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_m4_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_m4_a_q), .b_i(k0_m4_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_m4_first), .b_i(k0_m4_second),
     .product_o(k0_m4_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_m4_a_q <= k0_m4_a;
-    k0_m4_b_q <= k0_m4_b;
+    k0_m4_first <= k0_m4_a;
+    k0_m4_second <= k0_m4_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m5_a;
@@ -548,12 +548,12 @@ module hls_montgomery #(
     .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_m5_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_m5_a_q), .b_i(k0_m5_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_m5_first), .b_i(k0_m5_second),
     .product_o(k0_m5_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_m5_a_q <= k0_m5_a;
-    k0_m5_b_q <= k0_m5_b;
+    k0_m5_first <= k0_m5_a;
+    k0_m5_second <= k0_m5_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m6_a;
@@ -564,12 +564,12 @@ module hls_montgomery #(
     .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_m6_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_m6_a_q), .b_i(k0_m6_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_m6_first), .b_i(k0_m6_second),
     .product_o(k0_m6_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_m6_a_q <= k0_m6_a;
-    k0_m6_b_q <= k0_m6_b;
+    k0_m6_first <= k0_m6_a;
+    k0_m6_second <= k0_m6_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m7_a;
@@ -580,12 +580,12 @@ module hls_montgomery #(
     .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_m7_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_m7_a_q), .b_i(k0_m7_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_m7_first), .b_i(k0_m7_second),
     .product_o(k0_m7_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_m7_a_q <= k0_m7_a;
-    k0_m7_b_q <= k0_m7_b;
+    k0_m7_first <= k0_m7_a;
+    k0_m7_second <= k0_m7_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m8_a;
@@ -596,12 +596,12 @@ module hls_montgomery #(
     .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_m8_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_m8_a_q), .b_i(k0_m8_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_m8_first), .b_i(k0_m8_second),
     .product_o(k0_m8_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_m8_a_q <= k0_m8_a;
-    k0_m8_b_q <= k0_m8_b;
+    k0_m8_first <= k0_m8_a;
+    k0_m8_second <= k0_m8_b;
   end
   // A multiplier of 2 products, which begin in different cycles.
   logic [25:0] k0_m9_a;
@@ -612,12 +612,12 @@ module hls_montgomery #(
     .AWidth(26), .BWidth(17), .OutWidth(43), .Stages(3),
     .TileA(TileA), .TileB(TileB)
   ) k0_m9_tiles (
-    .clk_i, .en_i(1'b1), .a_i(k0_m9_a_q), .b_i(k0_m9_b_q),
+    .clk_i, .en_i(1'b1), .a_i(k0_m9_first), .b_i(k0_m9_second),
     .product_o(k0_m9_sum)
   );
   always_ff @(posedge clk_i) begin
-    k0_m9_a_q <= k0_m9_a;
-    k0_m9_b_q <= k0_m9_b;
+    k0_m9_first <= k0_m9_a;
+    k0_m9_second <= k0_m9_b;
   end
   always_ff @(posedge clk_i) begin
     k0_n8_c1 <= k0_n8;

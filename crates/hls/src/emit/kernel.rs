@@ -51,6 +51,11 @@ impl<'d> Emission<'d> {
         self.scheduled.widths.get(self.graph(), node)
     }
 
+    /// The bits of each operand of a product that it needs, and whether the highest one is a sign.
+    fn factors(&self, product: Node, operands: [Node; 2]) -> [(u32, bool); 2] {
+        self.scheduled.widths.factors(self.graph(), product, operands)
+    }
+
     /// The accesses that the hardware has.
     pub(super) fn accesses(&self) -> impl Iterator<Item = (usize, &'d crate::ir::Access)> {
         let scheduled = self.scheduled;
@@ -313,11 +318,12 @@ impl<'d> Emission<'d> {
             return;
         }
         let first = match op {
-            Op::Mul(a, b) if is_by_tiles([self.width(a), self.width(b)], cycles) => {
-                let mut operands = [a, b].map(|operand| (self.at(operand, cycle), self.width(operand).0));
+            Op::Mul(a, b) if is_by_tiles(self.factors(node, [a, b]), cycles) => {
+                let [of_a, of_b] = self.factors(node, [a, b]).map(|(bits, _)| bits);
                 // The wider operand is cut into the longer tiles.
+                let mut operands = [(a, of_a), (b, of_b)];
                 operands.sort_by_key(|(_, bits)| std::cmp::Reverse(*bits));
-                First::Tiles(operands)
+                First::Tiles(operands.map(|(operand, bits)| (self.wide(operand, cycle, bits), bits)))
             }
             _ => First::Operation(text),
         };

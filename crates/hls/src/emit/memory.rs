@@ -56,13 +56,18 @@ impl Design {
             Role::Parameter if self.is_inside(memory, options) => {
                 let bank = vector(address_bits(banks_of));
                 let mut ports = vec![
-                    port(true, "", "en_i", "the host reads or writes a place while idle_o is high and start_i is low."),
+                    port(
+                        true,
+                        "",
+                        "en_i",
+                        "the host reads or writes an element while idle_o is high and start_i is low.",
+                    ),
                     port(true, "", "write_i", "the host writes."),
                 ];
                 if banks_of > 1 {
-                    ports.push(port(true, &bank, "bank_i", "the bank of the place."));
+                    ports.push(port(true, &bank, "bank_i", "the bank of the element."));
                 }
-                ports.push(port(true, &row, "row_i", "the row of the place."));
+                ports.push(port(true, &row, "row_i", "the row of the element."));
                 ports.push(port(true, &element, "data_i", "the element to write."));
                 let later = if is_block(memory) { "three" } else { "two" };
                 ports.push(port(false, &element, "data_o", &format!("the element of a read, {later} cycles later.")));
@@ -256,7 +261,7 @@ impl Design {
         let kernel = self.kernels.iter().position(is_own).unwrap_or(0);
         if self.is_stream_written(memory) {
             let sent = self.kernels[kernel].has_sent(self);
-            let unsent = if sent { format!(" && !k{kernel}_{name}_sent_q") } else { String::new() };
+            let unsent = if sent { format!(" && !k{kernel}_of_{name}_sent_q") } else { String::new() };
             let _ = writeln!(out, "  assign {name}_valid_o = ({}) && k{kernel}_given{unsent};", any("en"));
             let data: Vec<String> = signals
                 .iter()

@@ -23,6 +23,7 @@ use crate::ir::{Memory, Role, bits};
 use crate::pragma::Mode;
 use crate::schedule::MULTIPLIER_BITS;
 use kernel::Emission;
+pub(crate) use products::{is_by_tiles, registers_of_tiles};
 use vectors::{elements, vector};
 pub use zeros::ZeroBits;
 

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use super::vectors::{elements, vector};
 use crate::compile::{Design, Scheduled};
-use crate::ir::{Node, Op};
+use crate::ir::{Memory, Node, Op};
+use crate::lifetimes::Lifetimes;
 use crate::schedule::MULTIPLIER_BITS;
 
 /// The source of `prim_mul`.
@@ -24,6 +25,11 @@ pub(super) enum First {
     Operation(String),
     /// The product of two signals, each with its bits, by several multipliers.
     Tiles([(String, u32); 2]),
+}
+
+/// The registers of an instance's operands and of its result: bits. Those inside of `prim_mul` are not counted.
+pub(crate) fn registers_of_tiles([a, b]: [(u32, bool); 2], bits: u32, cycles: u32) -> u32 {
+    a.0 + b.0 + bits * (cycles - STAGES - 1)
 }
 
 impl First {
@@ -46,7 +52,7 @@ impl First {
     /// Declares the signals of the product.
     pub(super) fn declare(&self, out: &mut String, name: &str, bits: u32, cycles: u32) {
         if let Self::Tiles([a, b]) = self {
-            let _ = writeln!(out, "  logic{} {name}_a_q;\n  logic{} {name}_b_q;", vector(a.1), vector(b.1));
+            let _ = writeln!(out, "  logic{} {name}_first;\n  logic{} {name}_second;", vector(a.1), vector(b.1));
             let _ = writeln!(out, "  logic{} {name}_sum;", vector(bits));
         }
         if self.after(cycles) > 0 {
@@ -60,7 +66,8 @@ impl First {
             let _ = writeln!(out, "  prim_mul #(");
             let _ = writeln!(out, "    .AWidth({}), .BWidth({}), .OutWidth({bits}), .Stages({STAGES}),", a.1, b.1);
             let _ = writeln!(out, "    .TileA(TileA), .TileB(TileB)\n  ) {name}_tiles (");
-            let _ = writeln!(out, "    .clk_i, .en_i({}), .a_i({name}_a_q), .b_i({name}_b_q),", run.unwrap_or("1'b1"));
+            let _ =
+                writeln!(out, "    .clk_i, .en_i({}), .a_i({name}_first), .b_i({name}_second),", run.unwrap_or("1'b1"));
             let _ = writeln!(out, "    .product_o({name}_sum)\n  );");
         }
         let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
@@ -68,7 +75,7 @@ impl First {
         let taken = match self {
             Self::Operation(text) => text.clone(),
             Self::Tiles([a, b]) => {
-                let _ = writeln!(out, "    {run}{name}_a_q <= {};\n    {run}{name}_b_q <= {};", a.0, b.0);
+                let _ = writeln!(out, "    {run}{name}_first <= {};\n    {run}{name}_second <= {};", a.0, b.0);
                 format!("{name}_sum")
             }
         };
@@ -82,7 +89,7 @@ impl First {
 
 /// Whether a product needs several multipliers: an operand is wider than one, and none has a sign. The widths are the bits of
 /// the operands, and whether the highest one is a sign.
-pub(super) fn is_by_tiles(widths: [(u32, bool); 2], cycles: u32) -> bool {
+pub(crate) fn is_by_tiles(widths: [(u32, bool); 2], cycles: u32) -> bool {
     cycles > STAGES
         && widths.iter().all(|(_, signed)| !signed)
         && widths.iter().any(|(bits, _)| *bits > MULTIPLIER_BITS)
@@ -90,25 +97,25 @@ pub(super) fn is_by_tiles(widths: [(u32, bool); 2], cycles: u32) -> bool {
 
 impl Scheduled {
     /// Whether a multiplier of the kernel is an instance of `prim_mul`.
-    fn has_tiles(&self) -> bool {
+    fn has_tiles(&self, memories: &[Memory]) -> bool {
         let graph = &self.kernel.graph;
-        let is_wide = |(node, data): (Node, &crate::ir::NodeData)| match data.op {
-            Op::Mul(a, b) if self.widths.get(graph, node).0 > 0 => match self.sharing.unit(node) {
+        // A module has the nodes that are used in some cycle.
+        let lifetimes = Lifetimes::of(self, memories);
+        let is_wide = |node: Node| match graph.get(node).op {
+            Op::Mul(a, b) => match self.sharing.unit(node) {
                 Some(unit) => is_by_tiles(self.sharing.units[unit].operands, self.sharing.units[unit].cycles),
-                None => {
-                    is_by_tiles([a, b].map(|operand| self.widths.get(graph, operand)), self.registers[node.index()])
-                }
+                None => is_by_tiles(self.widths.factors(graph, node, [a, b]), self.registers[node.index()]),
             },
             _ => false,
         };
-        graph.nodes().any(is_wide)
+        lifetimes.nodes().any(is_wide)
     }
 }
 
 impl Design {
     /// The modules that [`to_systemverilog`](Self::to_systemverilog) contains instances of, each with its file and its text.
     ///
-    /// A product of operands of more than 18 bits is an instance of `prim_mul`.
+    /// A product of which an operand has more than 18 bits is an instance of `prim_mul`, if no operand can be below zero.
     ///
     /// # Example
     /// ```
@@ -123,6 +130,7 @@ impl Design {
     /// ```
     #[must_use]
     pub fn parts(&self) -> &'static [(&'static str, &'static str)] {
-        if self.kernels.iter().any(Scheduled::has_tiles) { &[("prim_mul.sv", PRIM_MUL)] } else { &[] }
+        let has_tiles = self.kernels.iter().any(|one| one.has_tiles(&self.program.memories));
+        if has_tiles { &[("prim_mul.sv", PRIM_MUL)] } else { &[] }
     }
 }

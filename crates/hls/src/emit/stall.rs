@@ -67,7 +67,7 @@ impl Emission<'_> {
             .into_iter()
             .flat_map(|(name, accesses)| {
                 let sent = if self.scheduled.has_sent(self.design) {
-                    format!(" || k{k}_{name}_sent_q")
+                    format!(" || k{k}_of_{name}_sent_q")
                 } else {
                     String::new()
                 };
@@ -91,7 +91,7 @@ impl Emission<'_> {
     fn sent(&self, out: &mut String) {
         let k = self.number;
         for name in self.streams(true).keys() {
-            let sent = format!("k{k}_{name}_sent_q");
+            let sent = format!("k{k}_of_{name}_sent_q");
             let _ = writeln!(out, "  logic {sent};\n  always_ff @(posedge clk_i or negedge rst_ni) begin");
             let _ = writeln!(out, "    if (!rst_ni) {sent} <= 1'b0;");
             let _ =
@@ -111,7 +111,7 @@ impl Emission<'_> {
     pub(super) fn data_of(&self, memory: &Memory) -> String {
         let (name, register) = (&memory.name, if is_block(memory) { "_q" } else { "" });
         match self.may_stall() {
-            true => format!("k{}_{name}_data{register}", self.number),
+            true => format!("k{}_of_{name}_data{register}", self.number),
             false if is_block(memory) => format!("{name}_read_data_q"),
             false => self.design.returned(memory, self.options),
         }
@@ -129,7 +129,7 @@ impl Emission<'_> {
         for (name, memory) in memories {
             let returned = self.design.returned(memory, self.options);
             let bits = returned_bits(memory);
-            let (data, held) = (format!("k{k}_{name}_data"), format!("k{k}_{name}_held_q"));
+            let (data, held) = (format!("k{k}_of_{name}_data"), format!("k{k}_of_{name}_held_q"));
             let _ = writeln!(out, "  logic{bits} {data}, {held};");
             let _ = writeln!(out, "  assign {data} = k{k}_stalled_q ? {held} : {};", returned);
             let _ = writeln!(out, "  always_ff @(posedge clk_i) {held} <= {data};");

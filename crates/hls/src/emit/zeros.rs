@@ -15,7 +15,7 @@ pub struct ZeroBits {
 }
 
 /// Bits of a number in two's complement: those that are 0 in every cycle, and those that are 1.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Known {
     zeros: i128,
     ones: i128,
@@ -43,6 +43,18 @@ impl Known {
     /// The low bits of a number.
     fn low_of(value: i128, bits: u32) -> Self {
         Self { zeros: !value & ones(bits), ones: value & ones(bits) }
+    }
+
+    /// The knowledge about the signal of a number: its low bits, of which the highest one may be a sign.
+    fn cut(self, (bits, signed): (u32, bool)) -> Self {
+        let (low, sign) = (ones(bits), 1 << bits.saturating_sub(1).min(127));
+        let above = |known: i128| if known & sign == 0 { 0 } else { !low };
+        match (signed, bits) {
+            (true, 1..) => {
+                Self { zeros: self.zeros & low | above(self.zeros), ones: self.ones & low | above(self.ones) }
+            }
+            _ => Self { zeros: self.zeros & low | !low, ones: self.ones & low },
+        }
     }
 
     /// What two possible values have in common.
@@ -134,6 +146,11 @@ impl Design {
                     }
                     _ => Known::default(),
                 };
+                // Operations see only the signal of the number.
+                let of = match data.op {
+                    Op::Const(_) => of,
+                    _ => of.cut(scheduled.widths.get(graph, node)),
+                };
                 known.push(of);
                 if let Some((signal, width)) = wire {
                     let bits = (0..width).filter(|bit| of.zeros >> bit & 1 == 1).collect::<Vec<_>>();
@@ -151,19 +168,83 @@ impl Design {
 mod tests {
     use super::*;
 
-    /// All descriptions of numbers of three bits.
-    fn descriptions() -> impl Iterator<Item = Known> {
-        let all = (0..8).flat_map(|zeros| (0..8).map(move |ones| (zeros, ones)));
-        all.filter(|(zeros, ones)| zeros & ones == 0).map(|(zeros, ones)| Known { zeros: zeros | !7, ones })
+    /// All descriptions of numbers of three bits, with or without a sign.
+    fn descriptions(signed: bool) -> impl Iterator<Item = Known> {
+        let all = (0..8).flat_map(|zeros| (0..8).map(move |ones| Known { zeros, ones }));
+        all.filter(|one| one.zeros & one.ones == 0).map(move |one| one.cut((3, signed)))
     }
 
     /// The numbers of a description.
     fn numbers(of: Known) -> impl Iterator<Item = i128> {
-        (0..8).filter(move |value| value & of.zeros == 0 && value & of.ones == of.ones)
+        (-8..16).filter(move |value| value & of.zeros == 0 && value & of.ones == of.ones)
+    }
+
+    #[test]
+    fn a_description_has_the_numbers_of_its_bits() {
+        for (signed, least, most) in [(false, 0, 7), (true, -4, 3)] {
+            for value in least..=most {
+                let of_value = descriptions(signed).filter(|one| numbers(*one).any(|number| number == value));
+                assert_eq!(of_value.count(), 8, "each bit is known or not");
+            }
+        }
+        let negative = Known::of(-3).cut((3, true));
+        assert_eq!(numbers(negative).collect::<Vec<_>>(), [-3]);
+    }
+
+    #[test]
+    fn a_signal_has_the_low_bits_of_its_number() {
+        for (one, bits) in descriptions(true).flat_map(|one| [1, 2].map(|bits| (one, bits))) {
+            let unsigned = one.cut((bits, false));
+            for value in numbers(one).map(|value| value & ones(bits)) {
+                assert_eq!((value & unsigned.zeros, value & unsigned.ones), (0, unsigned.ones), "{one:?}, {bits} bits");
+            }
+        }
+        // The text extends the signal with zeros, whatever is known of the number.
+        assert_eq!(Known::of(15).cut((3, false)).zeros, !7);
+    }
+
+    fn bits(text: &str, mhz: f64) -> Vec<Vec<u32>> {
+        let source = crate::Source::new("f.c", format!("#include <assert.h>\n#include <stdint.h>\n{text}"));
+        let design = source.compile(&[], "f", &crate::schedule::Target::ecp5(mhz));
+        let design = design.unwrap_or_else(|error| panic!("{error}"));
+        design.zero_bits().into_iter().map(|one| one.bits).collect()
+    }
+
+    #[test]
+    fn nothing_is_known_behind_a_register() {
+        let text = "uint32_t f(uint8_t x, uint8_t y, uint8_t z) { return ((uint32_t)x + y << 4) ^ (uint32_t)z << 4; }";
+        assert_eq!(bits(text, 100.0), [[0, 1, 2, 3]; 3]);
+        // The XOR is a cycle after the sum.
+        assert_eq!(bits(text, 280.0), [[0, 1, 2, 3]; 2]);
+        let product = "uint32_t f(uint8_t x, uint8_t y) { return ((uint32_t)x << 2) * ((uint32_t)y << 2); }";
+        assert_eq!(bits(product, 100.0), [[0, 1]; 2]);
+    }
+
+    #[test]
+    fn nothing_depends_on_an_assertion() {
+        // The low bits of v are 1000, of which its signal has three, so the XOR with 8 is 8.
+        let text = "void f(uint8_t a[16], uint8_t b[16], uint32_t c[16]) {
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    uint32_t p = (uint32_t)(a[i] & 15) << 4 | 8, q = (uint32_t)(b[i] & 15) << 4;
+    assert(p >= q);
+    uint32_t v = p - q;
+    assert(v >= 0);
+    assert(v <= 7);
+    c[i] = v ^ 8;
+  }
+}";
+        let found = bits(text, 100.0);
+        assert!(found.len() == 5 && found.iter().all(|one| *one == [0, 1, 2]), "{found:?}");
     }
 
     #[test]
     fn known_bits_hold_for_all_numbers() {
+        known_bits_hold(false);
+        known_bits_hold(true);
+    }
+
+    fn known_bits_hold(signed: bool) {
         let mut graph = Graph::new(1);
         let a = graph.variable(0, Box::from([1])).expect("a node");
         let b = graph.variable(1, Box::from([2])).expect("a node");
@@ -181,6 +262,7 @@ mod tests {
             Op::Select(a, b, a),
         ];
         let mut found = vec![0u32; ops.len()];
+        let descriptions = || descriptions(signed);
         for (first, second) in descriptions().flat_map(|first| descriptions().map(move |second| (first, second))) {
             for (op, found) in ops.iter().zip(&mut found) {
                 let known = result(&graph, *op, |node| if node == a { first } else { second });

@@ -88,4 +88,16 @@ impl Widths {
         let width = self.0[node.index()];
         (width, signed && width == all)
     }
+
+    /// The bits of each operand of a product that the product needs, and whether the highest one is a sign.
+    ///
+    /// The low bits of a product do not depend on higher bits of its operands, nor on a sign above them.
+    #[must_use]
+    pub fn factors(&self, graph: &Graph, product: Node, operands: [Node; 2]) -> [(u32, bool); 2] {
+        let bits = self.get(graph, product).0;
+        operands.map(|operand| {
+            let of = self.get(graph, operand);
+            if of.0 < bits { of } else { (bits, false) }
+        })
+    }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::is_registers;
 use crate::compile::Scheduled;
+use crate::emit::{is_by_tiles, registers_of_tiles};
 use crate::ir::{Memory, Node, Op, Role, bits};
 use crate::lifetimes::Lifetimes;
 use crate::sharing::Unit;
@@ -62,7 +63,7 @@ pub struct Multiplier {
 pub struct Registers {
     /// Values that are used later than in the cycle in which they are present.
     pub delays: u64,
-    /// Inside of multipliers.
+    /// Inside of multipliers, and at the operands of wide ones; without those of their tiles.
     pub multipliers: u64,
     /// At the outputs of tables.
     pub tables: u64,
@@ -86,6 +87,12 @@ pub(super) fn array_bits(memory: &Memory) -> u64 {
     if is_array { memory.len() as u64 * u64::from(memory.bits()) } else { 0 }
 }
 
+/// The registers of a product, in bits.
+fn registers(factors: [(u32, bool); 2], bits: u32, cycles: u32) -> u64 {
+    let by_tiles = is_by_tiles(factors, cycles);
+    u64::from(if by_tiles { registers_of_tiles(factors, bits, cycles) } else { cycles * bits })
+}
+
 impl Hardware {
     /// The hardware of a kernel.
     pub(super) fn of(scheduled: &Scheduled, memories: &[Memory], lifetimes: &Lifetimes) -> Self {
@@ -97,7 +104,6 @@ impl Hardware {
             let is_shared = scheduled.sharing.unit(node).is_some();
             if !is_shared {
                 this.operator(scheduled, node, own);
-                this.registers.multipliers += u64::from(scheduled.registers[node.index()]) * own;
             }
             let cycle = schedule.nodes[node.index()].0;
             let late = lifetimes.last(node).map_or(0, |last| last.saturating_sub(cycle));
@@ -156,22 +162,19 @@ impl Hardware {
                     self.shifter_bits += own * of(by);
                 }
             }
-            Op::Mul(a, b) => match graph.constant(b) {
-                Some(factor) => {
-                    self.constant_products += 1;
-                    let additions = factor.unsigned_abs().count_ones().saturating_sub(1);
-                    self.constant_product_bits += u64::from(additions) * own;
+            Op::Mul(a, b) => {
+                let (factors, cycles) =
+                    (scheduled.widths.factors(graph, node, [a, b]), scheduled.registers[node.index()]);
+                match graph.constant(b) {
+                    Some(factor) => {
+                        self.constant_products += 1;
+                        let additions = factor.unsigned_abs().count_ones().saturating_sub(1);
+                        self.constant_product_bits += u64::from(additions) * own;
+                        self.registers.multipliers += registers(factors, own as u32, cycles);
+                    }
+                    None => self.multiplier(factors, own as u32, cycles),
                 }
-                None => {
-                    let (a, b) = (scheduled.widths.get(graph, a).0, scheduled.widths.get(graph, b).0);
-                    self.multiply(Multiplier {
-                        wider_bits: a.max(b),
-                        narrower_bits: a.min(b),
-                        cycles: scheduled.registers[node.index()],
-                        count: 1,
-                    });
-                }
-            },
+            }
             // No kernel of a design has divisions.
             Op::Div(..) | Op::Rem(..) => {}
         }
@@ -180,12 +183,17 @@ impl Hardware {
     /// A shared multiplier, and the selections in front of it.
     fn shared(&mut self, unit: &Unit) {
         let [a, b] = unit.operands.map(|(bits, _)| bits);
-        let (wider_bits, narrower_bits) = (a.max(b), a.min(b));
-        self.multiply(Multiplier { wider_bits, narrower_bits, cycles: unit.cycles, count: 1 });
+        self.multiplier(unit.operands, unit.bits, unit.cycles);
         let selections = unit.products.len() as u64 - 1;
         self.selections += 2 * selections;
         self.selection_bits += selections * u64::from(a + b);
-        self.registers.multipliers += u64::from(unit.cycles * unit.bits);
+    }
+
+    /// A multiplier with its registers.
+    fn multiplier(&mut self, factors: [(u32, bool); 2], bits: u32, cycles: u32) {
+        let [a, b] = factors.map(|(bits, _)| bits);
+        self.multiply(Multiplier { wider_bits: a.max(b), narrower_bits: a.min(b), cycles, count: 1 });
+        self.registers.multipliers += registers(factors, bits, cycles);
     }
 
     fn multiply(&mut self, given: Multiplier) {

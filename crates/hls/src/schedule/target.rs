@@ -95,7 +95,8 @@ impl Target {
                 }
             }
             Op::Mul(a, b) => {
-                let tiles = width(a).div_ceil(self.multiplier_bits).max(width(b).div_ceil(self.multiplier_bits));
+                let [a, b] = widths.factors(graph, node, [a, b]).map(|(bits, _)| bits.max(1));
+                let tiles = a.div_ceil(self.multiplier_bits).max(b.div_ceil(self.multiplier_bits));
                 (0.0, self.multiplier_cycles + tiles.ilog2() * 2)
             }
             // Divisions have been expanded.

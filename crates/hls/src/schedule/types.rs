@@ -1,6 +1,8 @@
 //! Schedules.
 
-use crate::ir::{Kernel, Node};
+use crate::analysis::{Layout, is_registers};
+use crate::ir::{Kernel, Memory, Node};
+use crate::pragma::Mode;
 
 /// The bank and the row of each access, as nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +11,16 @@ pub struct Address {
     pub bank: Node,
     /// The row in the bank.
     pub row: Node,
+}
+
+impl Address {
+    /// The bank and the row, if the hardware of an access needs them. A stream has no address, one bank is not selected, and a
+    /// bank of registers has one row.
+    pub(crate) fn needed(self, memory: &Memory) -> (Option<Node>, Option<Node>) {
+        let has_address = memory.mode != Some(Mode::Stream);
+        let bank = (has_address && Layout::of(memory).banks > 1).then_some(self.bank);
+        (bank, (has_address && !is_registers(memory)).then_some(self.row))
+    }
 }
 
 /// A schedule of a kernel.

@@ -25,6 +25,10 @@ pub(crate) fn hls_compile(data: &[u8]) -> bool {
                 memories: ciphermill_hls::Memories::Inside,
             });
             assert!(text.contains("endmodule"), "{text}");
+            assert_eq!(design.parts().is_empty(), !text.contains("prim_mul #("), "{text}");
+            for one in design.zero_bits() {
+                assert!(text.contains(&format!(" {};", one.signal)), "{} in\n{text}", one.signal);
+            }
             assert!(design.kernels.iter().all(|one| one.schedule.interval > 0 && one.schedule.depth > 0));
             true
         }

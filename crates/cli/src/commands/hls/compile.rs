@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ciphermill_client::ClientError;
 use ciphermill_client::files::{self, PendingFile};
 use ciphermill_hls::{Memories, Options};
 
@@ -18,8 +19,8 @@ Example:
   $ ciphermill hls compile hw/hls/ntt_gs.c -D N=256 -D Q=3329 -D B=2 --out ntt
 
 The files are NAME.sv (the module), NAME.json (the report), NAME.schedule.txt (operations and accesses by cycle) and \
-NAME.svg (the same as a picture), where NAME is the function. If the module has products wider than a multiplier, \
-prim_mul.sv is their module. All files are written, or none.")]
+NAME.svg (the same as a picture), where NAME is the function. A product with an operand of \
+more than 18 bits is an instance of prim_mul; prim_mul.sv has this module. The command writes all files, or none.")]
 pub(super) struct Args {
     #[command(flatten)]
     source: SourceArgs,
@@ -53,11 +54,21 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         (format!("{function}.schedule.txt"), report.schedule_text()),
         (format!("{function}.svg"), report.picture()),
     ];
-    // A part is the same for every function, and may be there from another one.
-    let parts = design.parts().iter().filter(|(file, text)| !is_in(&args.out.join(file), text));
-    contents.extend(parts.map(|(file, text)| ((*file).to_owned(), (*text).to_owned())));
+    let own = contents.len();
     drop(progress);
-    let written = write(&args.out, &contents, args.force)?;
+    let written = loop {
+        // A part is the same for every function, and may be there from another one.
+        let is_missing = |(file, text): &&(&str, &str)| !is_in(&args.out.join(file), text);
+        let parts = design.parts().iter().filter(is_missing);
+        contents.truncate(own);
+        contents.extend(parts.map(|(file, text)| ((*file).to_owned(), (*text).to_owned())));
+        match write(&args.out, &contents, args.force) {
+            // A compilation at the same time has written the part.
+            Err(CliError::Client(ClientError::Exists { path }))
+                if contents[own..].iter().any(|(file, text)| args.out.join(file) == path && is_in(&path, text)) => {}
+            written => break written?,
+        }
+    };
     let mut table = output::table(["file", "size"]);
     for (path, bytes) in &written {
         table.add_row([path.display().to_string(), output::human_bytes(*bytes)]);
