@@ -40,7 +40,7 @@ pub enum Memories {
 /// How a module is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options<'o> {
-    /// The module's name.
+    /// The module's name: not a keyword, and not `prim_mul`, which is the name of the module in [`Design::parts`].
     pub name: &'o str,
     /// The name of the source, for the module's first line.
     pub source: &'o str,

@@ -14,7 +14,7 @@ use crate::output::{self, Progress};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  $ ciphermill hls explore hw/hls/ntt_gs.c -D Q=3329 --vary N=128,256 --vary B=1,2,4 --out points
+  $ ciphermill hls explore hw/hls/ntt_gs.c -D N=256 -D Q=3329 --vary B=1,2,4,8 --out points
 
 A point is marked if no other one is at least as good in cycles, LUTs and multipliers and better in one of them. \
 Points that the compiler refuses are listed with the reason. With --out, the files are NAME.points.json, \
