@@ -154,25 +154,22 @@ pub fn is_registers(memory: &Memory) -> bool {
     memory.mode != Some(Mode::Stream) && Layout::of(memory).depth == 1
 }
 
-/// Whether each bank of an array has two ports, each of which reads or writes. Such a memory does not define the data of a
-/// read if the other port writes the same element in the same cycle.
-#[must_use]
-pub fn has_two_ports(memory: &Memory) -> bool {
-    memory.ports == Ports::TwoOfAny && memory.mode != Some(Mode::Stream) && !is_registers(memory)
-}
-
 /// Rows up to which a table is built of LUTs.
 const LUT_TABLE_ROWS: usize = 512;
 /// Rows up to which a bank with a port to read and a port to write is built of LUTs.
 const LUT_MEMORY_ROWS: usize = 256;
 
 /// Whether the banks of an array, or the copies of a table, are block memories. Others are built of LUTs or registers.
+///
+/// A bank with two ports, each of which reads or writes, is always a block memory. A block memory does not define the data of
+/// a read if another port writes the same element in the same cycle.
 #[must_use]
 pub fn is_block(memory: &Memory) -> bool {
+    let has_two_ports = memory.ports == Ports::TwoOfAny && !is_registers(memory);
     match memory.role {
         Role::Table(_) => memory.len() > LUT_TABLE_ROWS,
         _ if memory.mode == Some(Mode::Stream) => false,
-        _ => has_two_ports(memory) || Layout::of(memory).depth > LUT_MEMORY_ROWS,
+        _ => has_two_ports || Layout::of(memory).depth > LUT_MEMORY_ROWS,
     }
 }
 

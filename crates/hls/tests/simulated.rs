@@ -230,6 +230,13 @@ void deep(uint16_t a[600], uint16_t b[600]) {
     b[i] = a[599 - i] ^ w[599 - i];
   }
 }
+void deep_in_place(uint16_t a[600]) {
+#pragma HLS interface ap_memory port=a
+  for (unsigned i = 0; i < 599; i++) {
+#pragma HLS pipeline II=1
+    a[i] = a[i + 1] ^ 21845;
+  }
+}
 void deep_stalled(uint16_t a[600], uint16_t b[600]) {
 #pragma HLS array_partition variable=a cyclic factor=2 dim=1
 #pragma HLS interface axis port=b
@@ -452,7 +459,7 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
     assert!(cycles(&wide[3]) > cycles(&wide[0]), "registers after the instance");
     let names = ["labels", "accesses", "indices"].map(|name| module(NAMES, name));
     assert!(names[2].design.parts().is_empty(), "no product is in the hardware");
-    let deep = ["deep", "deep_stalled"].map(|name| module(DEEP, name));
+    let deep = ["deep", "deep_in_place", "deep_stalled"].map(|name| module(DEEP, name));
     assert!(deep.iter().flat_map(|one| &one.design.program.memories).filter(|one| is_block(one)).count() > 4);
     let others = [
         streaming(),

@@ -42,7 +42,7 @@ module hls_bit_reverse_table (
   logic [7:0] [1:0] [11:0] a_read_data, a_write_data;
   for (genvar bank = 0; bank < 8; bank++) begin : gen_a
     (* ram_style = "block" *) logic [11:0] contents[32];
-    // A block memory does not define a read of the element that the other port writes.
+    // A block memory does not define a read of the element that another port writes.
     always_ff @(posedge clk_i) begin
       if (a_en[bank][0] && !a_write[bank][0]) a_read_data[bank][0] <= (a_en[bank][1] && a_write[bank][1] &&
           a_addr[bank][0] == a_addr[bank][1]) ? 'x : contents[a_addr[bank][0]];

@@ -37,9 +37,11 @@ module hls_he60 #(
   logic [3:0] [9:0] a_read_addr, a_write_addr;
   logic [3:0] [59:0] a_read_data, a_write_data;
   for (genvar bank = 0; bank < 4; bank++) begin : gen_a
-    logic [59:0] contents[1024];
+    (* ram_style = "block" *) logic [59:0] contents[1024];
+    // A block memory does not define a read of the element that another port writes.
     always_ff @(posedge clk_i) begin
-      if (a_read_en[bank]) a_read_data[bank] <= contents[a_read_addr[bank]];
+      if (a_read_en[bank]) a_read_data[bank] <= (a_write_en[bank] && a_write_addr[bank] == a_read_addr[bank]) ? 'x :
+          contents[a_read_addr[bank]];
       if (a_write_en[bank]) contents[a_write_addr[bank]] <= a_write_data[bank];
     end
   end

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Visit, Visits, has_two_ports};
+use super::{Visit, Visits, is_block};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::ir::{Access, Kernel, Memory};
 use crate::pragma::Mode;
@@ -34,8 +34,8 @@ impl Dependence {
     /// The least number of cycles from the first access of a memory to the second one.
     #[must_use]
     pub fn cycles(self, memory: &Memory) -> u32 {
-        // A read sees the contents before a write of the same cycle, but not if both are at the ports of a block memory.
-        u32::from(self != Self::WriteAfterRead || has_two_ports(memory))
+        // A read sees the contents before a write of the same cycle, but not if the memory is a block memory.
+        u32::from(self != Self::WriteAfterRead || is_block(memory))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::vectors::{address_bits, elements, vector};
 use super::{Memories, Options, Port};
-use crate::analysis::{Layout, has_two_ports, is_block, is_registers, read_cycles};
+use crate::analysis::{Layout, is_block, is_registers, read_cycles};
 use crate::compile::{Design, Scheduled};
 use crate::ir::{Access, Memory, Role};
 use crate::pragma::{Mode, Ports};
@@ -172,18 +172,23 @@ impl Design {
                 }
                 let _ = writeln!(out, "  logic{of}{element} {name}_read_data, {name}_write_data;");
                 let _ = writeln!(out, "  for (genvar bank = 0; bank < {banks}; bank++) begin : gen_{name}");
-                let style = if has_two_ports(memory) { "(* ram_style = \"block\" *) " } else { "" };
+                let style = if is_block(memory) { "(* ram_style = \"block\" *) " } else { "" };
                 let _ = writeln!(out, "    {style}logic{element} contents[{depth}];");
-                if has_two_ports(memory) {
+                if is_block(memory) {
                     let _ = writeln!(
                         out,
-                        "    // A block memory does not define a read of the element that the other port writes."
+                        "    // A block memory does not define a read of the element that another port writes."
                     );
                 }
                 let _ = writeln!(out, "    always_ff @(posedge clk_i) begin");
+                let undefined = if is_block(memory) {
+                    format!("({name}_write_en[bank] && {name}_write_addr[bank] == {name}_read_addr[bank]) ? 'x : ")
+                } else {
+                    String::new()
+                };
                 let assigned = match memory.ports {
                     Ports::ReadAndWrite => vec![
-                        format!("if ({name}_read_en[bank]) {name}_read_data[bank] <= contents[{name}_read_addr[bank]];"),
+                        format!("if ({name}_read_en[bank]) {name}_read_data[bank] <= {undefined}contents[{name}_read_addr[bank]];"),
                         format!("if ({name}_write_en[bank]) contents[{name}_write_addr[bank]] <= {name}_write_data[bank];"),
                     ],
                     Ports::TwoOfAny => (0..2)

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::types::{Address, Schedule};
-use crate::analysis::{Layout, has_two_ports, is_registers, read_cycles};
+use crate::analysis::{Layout, is_block, is_registers, read_cycles};
 use crate::ir::{Kernel, Memory, Node, Op, Role, State};
 use crate::pragma::Ports;
 
@@ -255,7 +255,7 @@ impl Simulation<'_> {
                 *place = Some(self.value(value, iteration, values));
                 match used.insert((one.memory, element), true) {
                     Some(true) => Err(SimulationError::Collision { kernel: self.name(), memory, element, cycle }),
-                    Some(false) if has_two_ports(self.memory(access)) => {
+                    Some(false) if is_block(self.memory(access)) => {
                         Err(SimulationError::Undefined { kernel: self.name(), memory, element, cycle })
                     }
                     _ => Ok(()),

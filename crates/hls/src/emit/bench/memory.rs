@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::super::Options;
 use super::super::vectors::{address_bits, elements, vector};
 use super::{ElementError, OnBench, Run};
-use crate::analysis::{Layout, is_registers, read_cycles};
+use crate::analysis::{Layout, is_block, is_registers, read_cycles};
 use crate::ir::{Memory, Role, State};
 use crate::pragma::{Mode, Ports};
 
@@ -240,10 +240,12 @@ impl<'b> OfMemory<'b> {
         );
         self.connect(parts, &[("read_en_o", "re"), ("read_addr_o", "ra"), ("read_data_i", "rd")]);
         self.connect(parts, &[("write_en_o", "we"), ("write_addr_o", "wa"), ("write_data_o", "wd")]);
+        let meets = format!("(we_{id}[b] && wa_{id}[b] == ra_{id}[b]) ? 'x : ");
+        let undefined = if is_block(self.memory) { meets } else { String::new() };
         let _ = writeln!(
             parts.clocked,
             "      for (int b = 0; b < {banks}; b++) begin
-        if (re_{id}[b]) rd_{id}[b] <= kept_{id}[b * {depth} + int'(ra_{id}[b])];
+        if (re_{id}[b]) rd_{id}[b] <= {undefined}kept_{id}[b * {depth} + int'(ra_{id}[b])];
         if (we_{id}[b]) kept_{id}[b * {depth} + int'(wa_{id}[b])] <= wd_{id}[b];
       end"
         );
