@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .hls import command
 from .records import ROOT, Record, cases, load
-from .text import block, listed, table, wrapped
+from .text import block, digits, listed, table, wrapped
 
 # T. Sasaki and Y. Hara: Table 2, and Table 3, whose latency of Algorithm 3 is not a number.
 PAPER_CT = {"cycles": 2114, "dsp": 2, "ff": 9276, "lut": 7351}
@@ -129,8 +129,8 @@ def papers_hls_products() -> str:
         for name, title in RESOURCES.items()
     ]
     text = (
-        "Products of two polynomials, n=256, q=3329, B=2; each has two transforms, products of points, and an inverse. "
-        "With reversals, all three transforms are CT. The pair is GS there and CT back. Kyber's ring has seven layers, "
+        "Products of two polynomials, n=256, q=3329, B=2; each has two transforms, pointwise products, and an inverse. "
+        "With reversals, all three transforms are CT. The pair has GS transforms and a CT inverse. Kyber's ring has seven layers, "
         "products of degree 1, and no reversal. Kinds and command: as in Table 2."
     )
     head = ["figure", "x^256 − 1, with reversals", "x^256 − 1, by a pair", "saved", "Kyber's ring"]
@@ -261,9 +261,8 @@ def hw_hls_choices() -> str:
     left = f"; {record['left_out']} others are not mapped yet" if record["left_out"] else ""
     limits = " or ".join([f"{first:,} (12 bits)", *(f"{one:,} (more bits)" for one in others)])
     text = (
-        f"Of {len(every)} points the compiler refuses {len(refused)}, whose interval is out of reach. Mapped are the best ones by the "
-        "estimate, those with the least interval for q, B and banks, and all of 12 bits with B=2. Not mapped are points whose estimated LUT exceed "
-        f"{limits}{left}. The floor is n/2 · log2 n / B cycles, times the interval. A point is best if no "
+        f"Of {len(every)} points the compiler refuses {len(refused)}, whose interval is out of reach. Points whose estimated LUT exceed "
+        f"{limits} are not mapped{left}. The floor is n/2 · log2 n / B cycles, times the interval. A point is best if no "
         "other one of the same q is at least as good in cycles, LUT and DSP and better in one. "
         f"{MADE} {MAPPED} Schedules are for {record['mhz']} MHz. q is {listed([str(q) for q in moduli.values()])}. Command: "
         "`make hls`."
@@ -279,20 +278,57 @@ ESTIMATES: dict[str, tuple[str, Callable[[Record], float]]] = {
 }
 
 
+def deviations(title: str, over: str, off: dict[str, float]) -> list[str]:
+    """A line of the estimate's deviations: the mean of absolute ones, and the worst."""
+    worst = max(off, key=lambda name: abs(off[name]))
+    mean = statistics.mean(abs(value) for value in off.values())
+    most = f"{100 * off[worst]:+.0f} %".replace("-", "−")
+    return [title, over, f"{100 * mean:.0f} %", *([most, worst] if off[worst] else ["0 %", "–"])]
+
+
 @block("hls-estimate")
 def hls_estimate() -> str:
-    those = points()
+    those, modules = points(), load(RECORD)["units"]
+
+    def where(one: Record) -> str:
+        found = one["found"]
+        return f"{one['bits']} bits, B={one['b']}, {found['banks']} banks, II={found['interval']}"
+
     lines = []
     for name, (title, count) in ESTIMATES.items():
-        off = {one["module"]: one["found"]["estimate"][name] / count(one["mapped"]) - 1 for one in those}
-        worst = max(off, key=lambda module: abs(off[module]))
-        (at,) = [one for one in those if one["module"] == worst]
-        where = f"{at['bits']} bits, B={at['b']}, {at['found']['banks']} banks, II={at['found']['interval']}"
-        mean = statistics.mean(abs(value) for value in off.values())
-        most = f"{100 * off[worst]:+.0f} %".replace("-", "−")
-        lines.append([title, f"{100 * mean:.0f} %", *([most, where] if off[worst] else ["0 %", "–"])])
+        choices = {where(one): one["found"]["estimate"][name] / count(one["mapped"]) - 1 for one in those}
+        units = {one["case"]: one["estimate"][name] / count(one) - 1 for one in modules if count(one)}
+        named = {f"`hls_{case.removeprefix('hls/')}`": value for case, value in units.items()}
+        lines.append(deviations(title, f"{len(choices)} choices", choices))
+        lines.append(deviations(title, f"{len(named)} modules", named))
     text = (
-        f"Deviations of the estimate from a mapping for UltraScale+ over the {len(those)} mapped points of "
-        "[the transform's choices](hw/hls.md#choices-of-the-transform). The mean is that of absolute deviations. Command: `make hls`."
+        "Deviations of the estimate from a mapping for UltraScale+: over the mapped points of "
+        "[the transform's choices](hw/hls.md#choices-of-the-transform), and over modules of `hw/rtl/hls`. The mean is that of "
+        "absolute deviations. Command: `make hls`."
     )
-    return "\n".join([table(["figure", "mean", "worst", "worst at"], lines, "lrrl"), "", wrapped(text)])
+    return "\n".join([table(["figure", "over", "mean", "worst", "worst at"], lines, "llrrl"), "", wrapped(text)])
+
+
+# A module from C, and the hand-written one for the same sizes.
+BY_HAND = {"hls/montgomery": "`hls_montgomery`, from C", "mont_mul/b256": "`mont_mul`, by hand"}
+
+
+@block("hw-hls-by-hand")
+def hw_hls_by_hand() -> str:
+    known = cases("hw/reports/summary.json")
+    lines = []
+    for case, title in BY_HAND.items():
+        one = known[case]
+        speeds = one["ecp5_fmax_mhz"].values()
+        figures = (f"{one[name]:,}" for name in ("latency", "cycles", "lut", "ff", "dsp"))
+        lines.append([title, *figures, f"{min(speeds):.0f} to {max(speeds):.0f}"])
+    ours, hand = (known[case] for case in BY_HAND)
+    ratio = {name: digits(max(hand[name], ours[name]) / min(hand[name], ours[name])) for name in ("cycles", "dsp")}
+    text = (
+        f"Operands of 256 bits. The hand-written unit accepts a product {ratio['cycles']} times as often, with {ratio['dsp']} "
+        "times the DSP. It accepts the whole operands with the product and reduces the result below n. Ours takes a digit of "
+        "17 bits at a time, and its result is below 2n. The host's writes of `b` and reads of `r` are not counted. Fmax on an "
+        "ECP5-85 of three seeds ([results](results.md)). LUT, FF and DSP by mapping for UltraScale+. Command: `make hw UNIT=hls`."
+    )
+    head = ["design", "latency", "interval", "LUT", "FF", "DSP", "Fmax on ECP5, MHz"]
+    return "\n".join([table(head, lines), "", wrapped(text)])
