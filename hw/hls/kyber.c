@@ -1,4 +1,10 @@
 // Kyber's ring: polynomials modulo x^256 + 1 over 3329, transformed in seven layers (FIPS 203, Algorithms 9 to 12).
+#include "sizes.h"
+
+#if Q == 3329 && !defined(GENERATOR)
+// Its power 13 is 17, the root of FIPS 203.
+#define GENERATOR 147
+#endif
 #define LAYERS (LOG_N - 1)
 #include "negacyclic.h"
 

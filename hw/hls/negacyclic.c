@@ -2,6 +2,12 @@
 #ifndef Q
 #define Q 8380417
 #endif
+#include "sizes.h"
+
+#if Q == 8380417 && !defined(GENERATOR)
+// Its power (Q - 1) / 512 is 1753, the root of FIPS 204.
+#define GENERATOR 874
+#endif
 #include "negacyclic.h"
 
 // The transform, from natural to bit-reversed order. Word x of a is at [bank(x)][row(x)].

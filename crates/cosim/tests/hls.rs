@@ -1,6 +1,7 @@
 //! The modules from C of hw/hls: what they leave in their memories against the source's reference, and against the definitions
 //! of transforms and products; cycles from start to done; streams that stand still.
 
+mod hls_definitions;
 mod support;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use ciphermill_hls::ir::{Kernel, Memory, Role};
 use ciphermill_hls::pragma::{Mode, Ports};
 use ciphermill_hls::schedule::Target;
 use ciphermill_hls::{Argument, Design, Scheduled, Source as Code, banks};
+use hls_definitions::Arrays;
 use support::{Source, counted, each, with_seeds};
 
 /// A module of hw/units.toml, compiled.
@@ -333,75 +335,31 @@ impl Words {
     fn taken(&self, array: &[u64]) -> Vec<u64> {
         (0..array.len()).map(|x| array[self.place(x)]).collect()
     }
-
-    fn reversed(&self, x: usize) -> usize {
-        x.reverse_bits() >> (usize::BITS - self.log_n)
-    }
 }
 
-fn power(base: u64, mut exponent: u64, q: u64) -> u64 {
-    let (mut result, mut square) = (1u128, u128::from(base));
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            result = result * square % u128::from(q);
-        }
-        square = square * square % u128::from(q);
-        exponent >>= 1;
-    }
-    result as u64
-}
-
-/// The product of two polynomials modulo x^n − 1, or x^n + 1.
-fn convolution(a: &[u64], b: &[u64], q: u64, negacyclic: bool) -> Vec<u64> {
-    let n = a.len();
-    let q = u128::from(q);
-    let mut product = vec![0u128; n];
-    for (i, &x) in a.iter().enumerate() {
-        for (j, &y) in b.iter().enumerate() {
-            let term = u128::from(x) * u128::from(y) % q;
-            let term = if negacyclic && i + j >= n { q - term } else { term };
-            product[(i + j) % n] = (product[(i + j) % n] + term) % q;
-        }
-    }
-    product.into_iter().map(|value| value as u64).collect()
-}
-
-/// Transforms and products by their definitions, which owe nothing to the sources.
+/// All functions by their definitions.
 #[test]
-fn transforms_and_products_have_the_values_of_their_definitions() {
+fn modules_have_the_values_of_their_definitions() {
     each("hls", |configuration| {
         let compiled = Compiled::of(configuration);
-        let kind = match compiled.function.as_str() {
-            kind @ ("ntt_gs" | "product" | "product_reversed" | "kyber_product" | "negacyclic_product") => {
-                kind.to_owned()
-            }
-            _ => return,
-        };
-        let (words, q) = (Words::of(&compiled), compiled.macro_of("Q").expect("Q"));
-        let n = 1usize << words.log_n;
         let mut source = Source::seeded(11);
         let mut bench = Bench::new(configuration, &compiled, 3);
-        let polynomial = |source: &mut Source| (0..n).map(|_| source.below(q)).collect::<Vec<u64>>();
-        let (a, b) = (polynomial(&mut source), polynomial(&mut source));
-        let mut given = BTreeMap::from([("a".to_owned(), words.placed(&a))]);
-        if kind != "ntt_gs" {
-            given.insert("b".to_owned(), words.placed(&b));
-        }
-        let (left, _) = bench.run(&given, &mut source, true);
-        let found = words.taken(&left["a"]);
-        if kind == "ntt_gs" {
-            // The root that the source takes: a power of the generator 3.
-            let root = power(3, (q - 1) / n as u64, q);
-            for (i, &value) in found.iter().enumerate() {
-                let place = words.reversed(i) as u64;
-                let term =
-                    |(j, &x): (usize, &u64)| u128::from(x) * u128::from(power(root, place * j as u64 % n as u64, q));
-                let sum: u128 = a.iter().enumerate().map(term).sum();
-                assert_eq!(u128::from(value), sum % u128::from(q), "{i}");
-            }
-        } else {
-            let negacyclic = matches!(kind.as_str(), "kyber_product" | "negacyclic_product");
-            assert_eq!(found, convolution(&a, &b, q, negacyclic));
-        }
+        let words = match compiled.function.as_str() {
+            "montgomery" => hls_definitions::montgomery(&mut source),
+            _ => random(&compiled, &mut source),
+        };
+        // A transform's array is banks of rows, by the masks of its size.
+        let is_placed =
+            |name: &str| compiled.parameters().any(|memory| memory.name == name && memory.lengths.len() == 2);
+        let each_array = |arrays: &Arrays, place: fn(&Words, &[u64]) -> Vec<u64>| -> Arrays {
+            let words = |(name, array): (&String, &Vec<u64>)| {
+                let array = if is_placed(name) { place(&Words::of(&compiled), array) } else { array.clone() };
+                (name.clone(), array)
+            };
+            arrays.iter().map(words).collect()
+        };
+        let (left, _) = bench.run(&each_array(&words, Words::placed), &mut source, true);
+        let left = each_array(&left, Words::taken);
+        hls_definitions::check(&compiled.function, compiled.macro_of("Q"), &words, &left);
     });
 }

@@ -112,7 +112,7 @@ impl Configuration {
     }
 
     fn defines(&self) -> Vec<(String, String)> {
-        [("N", self.n), ("Q", self.prime.q), ("B", self.b)]
+        [("N", self.n), ("Q", self.prime.q), ("B", self.b), ("GENERATOR", self.prime.generator)]
             .map(|(name, value)| (name.to_owned(), value.to_string()))
             .into()
     }
