@@ -155,7 +155,7 @@ def papers_hls_peers() -> str:
         "n=256 and q=3329, unless the row names another q. Interval and latency in cycles: of a butterfly for XLS, of a "
         "transform for the others. The latency of `ntt_cg` is to its last result. Our modules transform words in their own "
         "memories; the moves by a host between runs are not counted. LUT, FF and DSP by mapping for UltraScale+, where a delay "
-        "of several cycles is a LUT; Fmax of three seeds; –: not published. A pipeline of XLS has registers at its "
+        "of several cycles is a LUT; Fmax of three seeds; –: not on the cited page. A pipeline of XLS has registers at its "
         f"ports and is {xls['has']}. Of `ntt_cg`, q={hand['q']} is {hand['why_this_q']}. The text of AMD's page has a "
         f"constraint of {amd['constraint_mhz']} MHz and no resources: {amd['source']}. Records: "
         "`.tools/hw-synthesis/bin/python hw/flow/hls_peers.py`; ours, `make hw UNIT=hls`."

@@ -55,8 +55,11 @@ def hls_below_clock() -> str:
         f"`hls_{case.removeprefix('hls/')}` {values[0]:.1f} to {values[-1]:.1f} MHz"
         for case, values in sorted(slow.items(), key=lambda one: one[1][0])
     ]
+    without = [f"`hls_{case.removeprefix('hls/')}`" for case in known if case not in speeds]
+    placed = f"The other {len(speeds) - len(slow)} do"
+    placed += f", and {listed(without)} has no placement" if without else ""
     text = (
         f"Modules that do not reach their clock of {clock} MHz on an ECP5-85 with each of three seeds: {listed(named)}. "
-        f"The other {len(speeds) - len(slow)} do ([results](hw/results.md))."
+        f"{placed} ([results](hw/results.md))."
     )
     return wrapped(text)

@@ -108,7 +108,7 @@ def papers_hls_table_3() -> str:
     head += ["masks, 8 bits, ours", "table, 8 bits, ours", "masks, 9 bits, ours", "table, 9 bits, ours"]
     names = ("bit_reverse", "bit_reverse_table", "bit_reverse_n512", "bit_reverse_table_n512")
     text = (
-        "Ours moves all words of 12 bits in eight banks of two ports; the floors are 30 and 60 cycles. The rest of our "
+        "Ours moves 240 of 256 words, and 480 of 512, in eight banks of two ports; the floors are 30 and 60 cycles. The rest of our "
         "cycles fill and empty the pipeline. The paper does not say whether its LUT and FF include the words. Kinds and "
         "command: as in Table 2."
     )
@@ -303,8 +303,8 @@ def hls_estimate() -> str:
         lines.append(deviations(title, f"{len(named)} modules", named))
     text = (
         "Deviations of the estimate from a mapping for UltraScale+: over the mapped points of "
-        "[the transform's choices](hw/hls.md#choices-of-the-transform), and over modules of `hw/rtl/hls`. The mean is that of "
-        "absolute deviations. Command: `make hls`."
+        "[the transform's choices](hw/hls.md#choices-of-the-transform), and over the modules of q=3329 with up to two butterflies "
+        "and without streams. The mean is that of absolute deviations. Command: `make hls`."
     )
     return "\n".join([table(["figure", "over", "mean", "worst", "worst at"], lines, "llrrl"), "", wrapped(text)])
 
@@ -323,11 +323,16 @@ def hw_hls_by_hand() -> str:
         figures = (f"{one[name]:,}" for name in ("latency", "cycles", "lut", "ff", "dsp"))
         lines.append([title, *figures, f"{min(speeds):.0f} to {max(speeds):.0f}"])
     ours, hand = (known[case] for case in BY_HAND)
-    ratio = {name: digits(max(hand[name], ours[name]) / min(hand[name], ours[name])) for name in ("cycles", "dsp")}
+    often, speed = (
+        ours["cycles"] / hand["cycles"],
+        (statistics.mean(one["ecp5_fmax_mhz"].values()) for one in (hand, ours)),
+    )
+    by_clock = often * next(speed) / next(speed)
     text = (
-        f"Operands of 256 bits. The hand-written unit accepts a product {ratio['cycles']} times as often, with {ratio['dsp']} "
-        "times the DSP. It accepts the whole operands with the product and reduces the result below n. Ours takes a digit of "
-        "17 bits at a time, and its result is below 2n. The host's writes of `b` and reads of `r` are not counted. Fmax on an "
+        f"Operands of 256 bits. In equal cycles, [mont_mul](mont_mul.md) accepts {digits(often)} products for one of `hls_montgomery`, and "
+        f"{digits(by_clock)} at the mean Fmax of each design, with {digits(hand['dsp'] / ours['dsp'])} times the DSP. It reads "
+        "both operands at once, and its result is below n. `hls_montgomery` reads 17 bits of `b` in each iteration, and its result is "
+        "below 2n. The host's writes of `b` and reads of `r` are not counted. Fmax on an "
         "ECP5-85 of three seeds ([results](results.md)). LUT, FF and DSP by mapping for UltraScale+. Command: `make hw UNIT=hls`."
     )
     head = ["design", "latency", "interval", "LUT", "FF", "DSP", "Fmax on ECP5, MHz"]
