@@ -238,7 +238,7 @@ def hls() -> Iterator[str]:
     yield "Right if b is one variable that keeps its last value"
 
     places = {(x >> 1, 1 - listings.parity(x)) for x in range(n)}
-    yield f"each of the {len(places)} words has a separate place"
+    yield f"each of the {len(places)} words has a separate location"
     crowded = {name: len(listings.crowded_stages(bank, 2)) for name, bank in listings.BANKS.items()}
     hold(not listings.crowded_stages(listings.BANKS["parity"], 1), "parity banks for one butterfly")
     yield (
@@ -257,7 +257,7 @@ def hls() -> Iterator[str]:
         f"fits {iterations - 1}·{ct[0]} + {ct[1]} and + {gs[1]}, an initiation interval of {gs[0]}; "
         f"the floor for B=2 is {iterations} cycles"
     )
-    yield f"{gs[0]} is the only whole interval"
+    yield f"Only an interval of {gs[0]} leaves a pipeline"
     cycles, registers, logic = (100 * (gs / ct - 1) for gs, ct in ((2094, 2114), (8568, 9276), (7426, 7351)))
     yield f"GS has {-cycles:.1f} % fewer cycles, {-registers:.1f} % fewer FF and {logic:.1f} % more LUT"
 
