@@ -232,7 +232,7 @@ def hls() -> Iterator[str]:
     hold(not listings.readings2(listings.printed_twiddle), "the error of algorithm 2 as printed")
     orders, inputs = len(listings.tables(16)), len(listings.inputs(16))
     yield f"A transform in none of {3 * orders * inputs} readings"
-    yield f"stages 0 and 1 share {listings.shared_entries()} entries"
+    yield f"stages 0 and 1 read the same {listings.shared_entries()} entries"
     hold(("l-i-1", "by stage", "natural") in listings.readings2(listings.staged_twiddle), "the index by stage")
     yield "The nearest right index is (1<<(l−1−i)) + ((s+b)>>i)"
     yield "Right if b is one variable that keeps its last value"
