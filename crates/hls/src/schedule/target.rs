@@ -18,6 +18,8 @@ pub struct Target {
     pub register_out: f64,
     /// The delay from a clock edge to the data of a block memory.
     pub block_out: f64,
+    /// The most rows of a table whose data does not come from a block memory. Larger tables may be of LUTs or of block memories.
+    pub table_rows: usize,
     /// The delay of a function of a few bits, with its wire.
     pub lut: f64,
     /// The delay of a carry chain, with its wire, without its bits.
@@ -48,6 +50,7 @@ impl Target {
             setup: 0.1,
             register_out: 0.6,
             block_out: 5.8,
+            table_rows: 256,
             lut: 1.5,
             adder: 2.2,
             carry: 0.05,

@@ -138,7 +138,7 @@ impl<'a> Work<'a> {
         let memory = self.memory(access);
         let selection = match memory.role {
             // A table has no register behind the data of a block memory.
-            Role::Table(_) if is_block(memory) => self.target.block_out - self.target.register_out,
+            Role::Table(_) if memory.len() > self.target.table_rows => self.target.block_out - self.target.register_out,
             Role::Table(_) => 0.0,
             _ if memory.mode == Some(Mode::Stream) => 0.0,
             _ if is_registers(memory) => self.target.selection(self.choices[access]),
