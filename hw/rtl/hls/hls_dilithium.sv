@@ -2,7 +2,7 @@
 //
 //   FORWARD: 512 iterations, one in a cycle, 17 cycles each, 528 in all
 //   FORWARD: 512 iterations, one in a cycle, 17 cycles each, 528 in all
-//   POINTS: 64 iterations, one in a cycle, 12 cycles each, 75 in all
+//   POINTS: 64 iterations, one in a cycle, 13 cycles each, 76 in all
 //   INVERSE: 512 iterations, one in a cycle, 19 cycles each, 530 in all
 module hls_dilithium #(
   // Bits of the first factor of a multiplier (18 for an ECP5, 26 for a DSP48E2).
@@ -2413,65 +2413,74 @@ module hls_dilithium #(
       k2_l0_points_q <= k2_l0_points_q == 6'd63 ? 6'd0 : k2_l0_points_q + 6'd1;
     end
   end
-  logic [11:0] k2_valid;
+  logic [12:0] k2_valid;
   assign k2_valid[0] = k2_issue;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) k2_valid[11:1] <= '0;
-    else k2_valid[11:1] <= k2_valid[10:0];
+    if (!rst_ni) k2_valid[12:1] <= '0;
+    else k2_valid[12:1] <= k2_valid[11:0];
   end
-  assign ends[2] = active_q[2] && k2_all_q && k2_valid[10:0] == '0;
+  assign ends[2] = active_q[2] && k2_all_q && k2_valid[11:0] == '0;
 
   logic [5:0] k2_l0_points_q_c1, k2_l0_points_q_c2, k2_l0_points_q_c3, k2_l0_points_q_c4, k2_l0_points_q_c5,
       k2_l0_points_q_c6;
-  logic [5:0] k2_l0_points_q_c7, k2_l0_points_q_c8, k2_l0_points_q_c9, k2_l0_points_q_c10, k2_l0_points_q_c11;
-  logic [24:0] k2_n14_c7, k2_n14_c8;
-  logic [47:0] k2_n19_c7;
-  logic [37:0] k2_n20_c7;
-  logic [47:0] k2_n21_c8;
-  logic [22:0] k2_n23_c9;
-  logic [23:0] k2_n26_c9;
-  logic [23:0] k2_n28_c9;
-  logic [23:0] k2_n31_c7, k2_n31_c8, k2_n31_c9, k2_n31_c10;
-  logic [23:0] k2_n32_c10;
-  logic [23:0] k2_n34_c11;
-  logic k2_n35_c11;
-  logic [22:0] k2_n36_c11;
-  logic [24:0] k2_n44_c7, k2_n44_c8;
-  logic [47:0] k2_n47_c7;
-  logic [37:0] k2_n48_c7;
-  logic [47:0] k2_n49_c8;
-  logic [22:0] k2_n51_c9;
-  logic [23:0] k2_n52_c9;
-  logic [23:0] k2_n53_c9;
-  logic [23:0] k2_n56_c7, k2_n56_c8, k2_n56_c9, k2_n56_c10;
-  logic [23:0] k2_n57_c10;
-  logic [23:0] k2_n59_c11;
-  logic k2_n60_c11;
-  logic [22:0] k2_n61_c11;
-  logic [24:0] k2_n70_c7, k2_n70_c8;
-  logic [47:0] k2_n73_c7;
-  logic [37:0] k2_n74_c7;
-  logic [47:0] k2_n75_c8;
-  logic [22:0] k2_n77_c9;
-  logic [23:0] k2_n78_c9;
-  logic [23:0] k2_n79_c9;
-  logic [23:0] k2_n82_c7, k2_n82_c8, k2_n82_c9, k2_n82_c10;
-  logic [23:0] k2_n83_c10;
-  logic [23:0] k2_n85_c11;
-  logic k2_n86_c11;
-  logic [22:0] k2_n87_c11;
-  logic [24:0] k2_n96_c7, k2_n96_c8;
-  logic [47:0] k2_n99_c7;
-  logic [37:0] k2_n100_c7;
-  logic [47:0] k2_n101_c8;
-  logic [22:0] k2_n103_c9;
-  logic [23:0] k2_n104_c9;
-  logic [23:0] k2_n105_c9;
-  logic [23:0] k2_n108_c7, k2_n108_c8, k2_n108_c9, k2_n108_c10;
-  logic [23:0] k2_n109_c10;
-  logic [23:0] k2_n111_c11;
-  logic k2_n112_c11;
-  logic [22:0] k2_n113_c11;
+  logic [5:0] k2_l0_points_q_c7, k2_l0_points_q_c8, k2_l0_points_q_c9, k2_l0_points_q_c10, k2_l0_points_q_c11,
+      k2_l0_points_q_c12;
+  logic [22:0] k2_n6_c3;
+  logic [22:0] k2_n8_c3;
+  logic [24:0] k2_n14_c8, k2_n14_c9;
+  logic [47:0] k2_n19_c8;
+  logic [37:0] k2_n20_c8;
+  logic [47:0] k2_n21_c9;
+  logic [22:0] k2_n23_c10;
+  logic [23:0] k2_n26_c10;
+  logic [23:0] k2_n28_c10;
+  logic [23:0] k2_n31_c8, k2_n31_c9, k2_n31_c10, k2_n31_c11;
+  logic [23:0] k2_n32_c11;
+  logic [23:0] k2_n34_c12;
+  logic k2_n35_c12;
+  logic [22:0] k2_n36_c12;
+  logic [22:0] k2_n40_c3;
+  logic [22:0] k2_n41_c3;
+  logic [24:0] k2_n44_c8, k2_n44_c9;
+  logic [47:0] k2_n47_c8;
+  logic [37:0] k2_n48_c8;
+  logic [47:0] k2_n49_c9;
+  logic [22:0] k2_n51_c10;
+  logic [23:0] k2_n52_c10;
+  logic [23:0] k2_n53_c10;
+  logic [23:0] k2_n56_c8, k2_n56_c9, k2_n56_c10, k2_n56_c11;
+  logic [23:0] k2_n57_c11;
+  logic [23:0] k2_n59_c12;
+  logic k2_n60_c12;
+  logic [22:0] k2_n61_c12;
+  logic [22:0] k2_n66_c3;
+  logic [22:0] k2_n67_c3;
+  logic [24:0] k2_n70_c8, k2_n70_c9;
+  logic [47:0] k2_n73_c8;
+  logic [37:0] k2_n74_c8;
+  logic [47:0] k2_n75_c9;
+  logic [22:0] k2_n77_c10;
+  logic [23:0] k2_n78_c10;
+  logic [23:0] k2_n79_c10;
+  logic [23:0] k2_n82_c8, k2_n82_c9, k2_n82_c10, k2_n82_c11;
+  logic [23:0] k2_n83_c11;
+  logic [23:0] k2_n85_c12;
+  logic k2_n86_c12;
+  logic [22:0] k2_n87_c12;
+  logic [22:0] k2_n92_c3;
+  logic [22:0] k2_n93_c3;
+  logic [24:0] k2_n96_c8, k2_n96_c9;
+  logic [47:0] k2_n99_c8;
+  logic [37:0] k2_n100_c8;
+  logic [47:0] k2_n101_c9;
+  logic [22:0] k2_n103_c10;
+  logic [23:0] k2_n104_c10;
+  logic [23:0] k2_n105_c10;
+  logic [23:0] k2_n108_c8, k2_n108_c9, k2_n108_c10, k2_n108_c11;
+  logic [23:0] k2_n109_c11;
+  logic [23:0] k2_n111_c12;
+  logic k2_n112_c12;
+  logic [22:0] k2_n113_c12;
   logic [22:0] k2_n6;
   assign k2_n6 = a_read_data[2'd0];
   logic [22:0] k2_n8;
@@ -2489,8 +2498,8 @@ module hls_dilithium #(
     .product_o(k2_n9_sum)
   );
   always_ff @(posedge clk_i) begin
-    k2_n9_first <= k2_n6;
-    k2_n9_second <= k2_n8;
+    k2_n9_first <= k2_n6_c3;
+    k2_n9_second <= k2_n8_c3;
   end
   logic [23:0] k2_n13;
   assign k2_n13 = 24'(k2_n9 >> 5'd22);
@@ -2505,9 +2514,9 @@ module hls_dilithium #(
   logic [37:0] k2_n20;
   assign k2_n20 = 38'(k2_n15) + k2_n17;
   logic [47:0] k2_n21;
-  assign k2_n21 = k2_n19_c7 + 48'(k2_n20_c7);
+  assign k2_n21 = k2_n19_c8 + 48'(k2_n20_c8);
   logic [47:0] k2_n22;
-  assign k2_n22 = k2_n21_c8 - 48'(k2_n14_c8);
+  assign k2_n22 = k2_n21_c9 - 48'(k2_n14_c9);
   logic [22:0] k2_n23;
   assign k2_n23 = 23'(k2_n22 >> 5'd25);
   logic [23:0] k2_n26;
@@ -2515,15 +2524,15 @@ module hls_dilithium #(
   logic [23:0] k2_n28;
   assign k2_n28 = 24'(k2_n23) << 5'd23;
   logic [23:0] k2_n29;
-  assign k2_n29 = 24'(k2_n23_c9) + k2_n28_c9;
+  assign k2_n29 = 24'(k2_n23_c10) + k2_n28_c10;
   logic [23:0] k2_n30;
-  assign k2_n30 = k2_n29 - k2_n26_c9;
+  assign k2_n30 = k2_n29 - k2_n26_c10;
   logic [23:0] k2_n31;
   assign k2_n31 = 24'(k2_n9) & 24'd16777215;
   logic [23:0] k2_n32;
   assign k2_n32 = k2_n30 & 24'd16777215;
   logic [23:0] k2_n33;
-  assign k2_n33 = k2_n31_c10 - k2_n32_c10;
+  assign k2_n33 = k2_n31_c11 - k2_n32_c11;
   logic [23:0] k2_n34;
   assign k2_n34 = k2_n33 & 24'd16777215;
   logic k2_n35;
@@ -2531,7 +2540,7 @@ module hls_dilithium #(
   logic [22:0] k2_n36;
   assign k2_n36 = 23'(k2_n34) - 23'd8380417;
   logic [22:0] k2_n37;
-  assign k2_n37 = k2_n35_c11 ? 23'(k2_n34_c11) : k2_n36_c11;
+  assign k2_n37 = k2_n35_c12 ? 23'(k2_n34_c12) : k2_n36_c12;
   logic [22:0] k2_n40;
   assign k2_n40 = a_read_data[2'd1];
   logic [22:0] k2_n41;
@@ -2549,8 +2558,8 @@ module hls_dilithium #(
     .product_o(k2_n42_sum)
   );
   always_ff @(posedge clk_i) begin
-    k2_n42_first <= k2_n40;
-    k2_n42_second <= k2_n41;
+    k2_n42_first <= k2_n40_c3;
+    k2_n42_second <= k2_n41_c3;
   end
   logic [23:0] k2_n43;
   assign k2_n43 = 24'(k2_n42 >> 5'd22);
@@ -2565,9 +2574,9 @@ module hls_dilithium #(
   logic [37:0] k2_n48;
   assign k2_n48 = 38'(k2_n45) + k2_n46;
   logic [47:0] k2_n49;
-  assign k2_n49 = k2_n47_c7 + 48'(k2_n48_c7);
+  assign k2_n49 = k2_n47_c8 + 48'(k2_n48_c8);
   logic [47:0] k2_n50;
-  assign k2_n50 = k2_n49_c8 - 48'(k2_n44_c8);
+  assign k2_n50 = k2_n49_c9 - 48'(k2_n44_c9);
   logic [22:0] k2_n51;
   assign k2_n51 = 23'(k2_n50 >> 5'd25);
   logic [23:0] k2_n52;
@@ -2575,15 +2584,15 @@ module hls_dilithium #(
   logic [23:0] k2_n53;
   assign k2_n53 = 24'(k2_n51) << 5'd23;
   logic [23:0] k2_n54;
-  assign k2_n54 = 24'(k2_n51_c9) + k2_n53_c9;
+  assign k2_n54 = 24'(k2_n51_c10) + k2_n53_c10;
   logic [23:0] k2_n55;
-  assign k2_n55 = k2_n54 - k2_n52_c9;
+  assign k2_n55 = k2_n54 - k2_n52_c10;
   logic [23:0] k2_n56;
   assign k2_n56 = 24'(k2_n42) & 24'd16777215;
   logic [23:0] k2_n57;
   assign k2_n57 = k2_n55 & 24'd16777215;
   logic [23:0] k2_n58;
-  assign k2_n58 = k2_n56_c10 - k2_n57_c10;
+  assign k2_n58 = k2_n56_c11 - k2_n57_c11;
   logic [23:0] k2_n59;
   assign k2_n59 = k2_n58 & 24'd16777215;
   logic k2_n60;
@@ -2591,7 +2600,7 @@ module hls_dilithium #(
   logic [22:0] k2_n61;
   assign k2_n61 = 23'(k2_n59) - 23'd8380417;
   logic [22:0] k2_n62;
-  assign k2_n62 = k2_n60_c11 ? 23'(k2_n59_c11) : k2_n61_c11;
+  assign k2_n62 = k2_n60_c12 ? 23'(k2_n59_c12) : k2_n61_c12;
   logic [22:0] k2_n66;
   assign k2_n66 = a_read_data[2'd2];
   logic [22:0] k2_n67;
@@ -2609,8 +2618,8 @@ module hls_dilithium #(
     .product_o(k2_n68_sum)
   );
   always_ff @(posedge clk_i) begin
-    k2_n68_first <= k2_n66;
-    k2_n68_second <= k2_n67;
+    k2_n68_first <= k2_n66_c3;
+    k2_n68_second <= k2_n67_c3;
   end
   logic [23:0] k2_n69;
   assign k2_n69 = 24'(k2_n68 >> 5'd22);
@@ -2625,9 +2634,9 @@ module hls_dilithium #(
   logic [37:0] k2_n74;
   assign k2_n74 = 38'(k2_n71) + k2_n72;
   logic [47:0] k2_n75;
-  assign k2_n75 = k2_n73_c7 + 48'(k2_n74_c7);
+  assign k2_n75 = k2_n73_c8 + 48'(k2_n74_c8);
   logic [47:0] k2_n76;
-  assign k2_n76 = k2_n75_c8 - 48'(k2_n70_c8);
+  assign k2_n76 = k2_n75_c9 - 48'(k2_n70_c9);
   logic [22:0] k2_n77;
   assign k2_n77 = 23'(k2_n76 >> 5'd25);
   logic [23:0] k2_n78;
@@ -2635,15 +2644,15 @@ module hls_dilithium #(
   logic [23:0] k2_n79;
   assign k2_n79 = 24'(k2_n77) << 5'd23;
   logic [23:0] k2_n80;
-  assign k2_n80 = 24'(k2_n77_c9) + k2_n79_c9;
+  assign k2_n80 = 24'(k2_n77_c10) + k2_n79_c10;
   logic [23:0] k2_n81;
-  assign k2_n81 = k2_n80 - k2_n78_c9;
+  assign k2_n81 = k2_n80 - k2_n78_c10;
   logic [23:0] k2_n82;
   assign k2_n82 = 24'(k2_n68) & 24'd16777215;
   logic [23:0] k2_n83;
   assign k2_n83 = k2_n81 & 24'd16777215;
   logic [23:0] k2_n84;
-  assign k2_n84 = k2_n82_c10 - k2_n83_c10;
+  assign k2_n84 = k2_n82_c11 - k2_n83_c11;
   logic [23:0] k2_n85;
   assign k2_n85 = k2_n84 & 24'd16777215;
   logic k2_n86;
@@ -2651,7 +2660,7 @@ module hls_dilithium #(
   logic [22:0] k2_n87;
   assign k2_n87 = 23'(k2_n85) - 23'd8380417;
   logic [22:0] k2_n88;
-  assign k2_n88 = k2_n86_c11 ? 23'(k2_n85_c11) : k2_n87_c11;
+  assign k2_n88 = k2_n86_c12 ? 23'(k2_n85_c12) : k2_n87_c12;
   logic [22:0] k2_n92;
   assign k2_n92 = a_read_data[2'd3];
   logic [22:0] k2_n93;
@@ -2669,8 +2678,8 @@ module hls_dilithium #(
     .product_o(k2_n94_sum)
   );
   always_ff @(posedge clk_i) begin
-    k2_n94_first <= k2_n92;
-    k2_n94_second <= k2_n93;
+    k2_n94_first <= k2_n92_c3;
+    k2_n94_second <= k2_n93_c3;
   end
   logic [23:0] k2_n95;
   assign k2_n95 = 24'(k2_n94 >> 5'd22);
@@ -2685,9 +2694,9 @@ module hls_dilithium #(
   logic [37:0] k2_n100;
   assign k2_n100 = 38'(k2_n97) + k2_n98;
   logic [47:0] k2_n101;
-  assign k2_n101 = k2_n99_c7 + 48'(k2_n100_c7);
+  assign k2_n101 = k2_n99_c8 + 48'(k2_n100_c8);
   logic [47:0] k2_n102;
-  assign k2_n102 = k2_n101_c8 - 48'(k2_n96_c8);
+  assign k2_n102 = k2_n101_c9 - 48'(k2_n96_c9);
   logic [22:0] k2_n103;
   assign k2_n103 = 23'(k2_n102 >> 5'd25);
   logic [23:0] k2_n104;
@@ -2695,15 +2704,15 @@ module hls_dilithium #(
   logic [23:0] k2_n105;
   assign k2_n105 = 24'(k2_n103) << 5'd23;
   logic [23:0] k2_n106;
-  assign k2_n106 = 24'(k2_n103_c9) + k2_n105_c9;
+  assign k2_n106 = 24'(k2_n103_c10) + k2_n105_c10;
   logic [23:0] k2_n107;
-  assign k2_n107 = k2_n106 - k2_n104_c9;
+  assign k2_n107 = k2_n106 - k2_n104_c10;
   logic [23:0] k2_n108;
   assign k2_n108 = 24'(k2_n94) & 24'd16777215;
   logic [23:0] k2_n109;
   assign k2_n109 = k2_n107 & 24'd16777215;
   logic [23:0] k2_n110;
-  assign k2_n110 = k2_n108_c10 - k2_n109_c10;
+  assign k2_n110 = k2_n108_c11 - k2_n109_c11;
   logic [23:0] k2_n111;
   assign k2_n111 = k2_n110 & 24'd16777215;
   logic k2_n112;
@@ -2711,7 +2720,7 @@ module hls_dilithium #(
   logic [22:0] k2_n113;
   assign k2_n113 = 23'(k2_n111) - 23'd8380417;
   logic [22:0] k2_n114;
-  assign k2_n114 = k2_n112_c11 ? 23'(k2_n111_c11) : k2_n113_c11;
+  assign k2_n114 = k2_n112_c12 ? 23'(k2_n111_c12) : k2_n113_c12;
   always_ff @(posedge clk_i) begin
     k2_l0_points_q_c1 <= k2_l0_points_q;
     k2_l0_points_q_c2 <= k2_l0_points_q_c1;
@@ -2724,70 +2733,79 @@ module hls_dilithium #(
     k2_l0_points_q_c9 <= k2_l0_points_q_c8;
     k2_l0_points_q_c10 <= k2_l0_points_q_c9;
     k2_l0_points_q_c11 <= k2_l0_points_q_c10;
-    k2_n14_c7 <= k2_n14;
-    k2_n14_c8 <= k2_n14_c7;
-    k2_n19_c7 <= k2_n19;
-    k2_n20_c7 <= k2_n20;
-    k2_n21_c8 <= k2_n21;
-    k2_n23_c9 <= k2_n23;
-    k2_n26_c9 <= k2_n26;
-    k2_n28_c9 <= k2_n28;
-    k2_n31_c7 <= k2_n31;
-    k2_n31_c8 <= k2_n31_c7;
+    k2_l0_points_q_c12 <= k2_l0_points_q_c11;
+    k2_n6_c3 <= k2_n6;
+    k2_n8_c3 <= k2_n8;
+    k2_n14_c8 <= k2_n14;
+    k2_n14_c9 <= k2_n14_c8;
+    k2_n19_c8 <= k2_n19;
+    k2_n20_c8 <= k2_n20;
+    k2_n21_c9 <= k2_n21;
+    k2_n23_c10 <= k2_n23;
+    k2_n26_c10 <= k2_n26;
+    k2_n28_c10 <= k2_n28;
+    k2_n31_c8 <= k2_n31;
     k2_n31_c9 <= k2_n31_c8;
     k2_n31_c10 <= k2_n31_c9;
-    k2_n32_c10 <= k2_n32;
-    k2_n34_c11 <= k2_n34;
-    k2_n35_c11 <= k2_n35;
-    k2_n36_c11 <= k2_n36;
-    k2_n44_c7 <= k2_n44;
-    k2_n44_c8 <= k2_n44_c7;
-    k2_n47_c7 <= k2_n47;
-    k2_n48_c7 <= k2_n48;
-    k2_n49_c8 <= k2_n49;
-    k2_n51_c9 <= k2_n51;
-    k2_n52_c9 <= k2_n52;
-    k2_n53_c9 <= k2_n53;
-    k2_n56_c7 <= k2_n56;
-    k2_n56_c8 <= k2_n56_c7;
+    k2_n31_c11 <= k2_n31_c10;
+    k2_n32_c11 <= k2_n32;
+    k2_n34_c12 <= k2_n34;
+    k2_n35_c12 <= k2_n35;
+    k2_n36_c12 <= k2_n36;
+    k2_n40_c3 <= k2_n40;
+    k2_n41_c3 <= k2_n41;
+    k2_n44_c8 <= k2_n44;
+    k2_n44_c9 <= k2_n44_c8;
+    k2_n47_c8 <= k2_n47;
+    k2_n48_c8 <= k2_n48;
+    k2_n49_c9 <= k2_n49;
+    k2_n51_c10 <= k2_n51;
+    k2_n52_c10 <= k2_n52;
+    k2_n53_c10 <= k2_n53;
+    k2_n56_c8 <= k2_n56;
     k2_n56_c9 <= k2_n56_c8;
     k2_n56_c10 <= k2_n56_c9;
-    k2_n57_c10 <= k2_n57;
-    k2_n59_c11 <= k2_n59;
-    k2_n60_c11 <= k2_n60;
-    k2_n61_c11 <= k2_n61;
-    k2_n70_c7 <= k2_n70;
-    k2_n70_c8 <= k2_n70_c7;
-    k2_n73_c7 <= k2_n73;
-    k2_n74_c7 <= k2_n74;
-    k2_n75_c8 <= k2_n75;
-    k2_n77_c9 <= k2_n77;
-    k2_n78_c9 <= k2_n78;
-    k2_n79_c9 <= k2_n79;
-    k2_n82_c7 <= k2_n82;
-    k2_n82_c8 <= k2_n82_c7;
+    k2_n56_c11 <= k2_n56_c10;
+    k2_n57_c11 <= k2_n57;
+    k2_n59_c12 <= k2_n59;
+    k2_n60_c12 <= k2_n60;
+    k2_n61_c12 <= k2_n61;
+    k2_n66_c3 <= k2_n66;
+    k2_n67_c3 <= k2_n67;
+    k2_n70_c8 <= k2_n70;
+    k2_n70_c9 <= k2_n70_c8;
+    k2_n73_c8 <= k2_n73;
+    k2_n74_c8 <= k2_n74;
+    k2_n75_c9 <= k2_n75;
+    k2_n77_c10 <= k2_n77;
+    k2_n78_c10 <= k2_n78;
+    k2_n79_c10 <= k2_n79;
+    k2_n82_c8 <= k2_n82;
     k2_n82_c9 <= k2_n82_c8;
     k2_n82_c10 <= k2_n82_c9;
-    k2_n83_c10 <= k2_n83;
-    k2_n85_c11 <= k2_n85;
-    k2_n86_c11 <= k2_n86;
-    k2_n87_c11 <= k2_n87;
-    k2_n96_c7 <= k2_n96;
-    k2_n96_c8 <= k2_n96_c7;
-    k2_n99_c7 <= k2_n99;
-    k2_n100_c7 <= k2_n100;
-    k2_n101_c8 <= k2_n101;
-    k2_n103_c9 <= k2_n103;
-    k2_n104_c9 <= k2_n104;
-    k2_n105_c9 <= k2_n105;
-    k2_n108_c7 <= k2_n108;
-    k2_n108_c8 <= k2_n108_c7;
+    k2_n82_c11 <= k2_n82_c10;
+    k2_n83_c11 <= k2_n83;
+    k2_n85_c12 <= k2_n85;
+    k2_n86_c12 <= k2_n86;
+    k2_n87_c12 <= k2_n87;
+    k2_n92_c3 <= k2_n92;
+    k2_n93_c3 <= k2_n93;
+    k2_n96_c8 <= k2_n96;
+    k2_n96_c9 <= k2_n96_c8;
+    k2_n99_c8 <= k2_n99;
+    k2_n100_c8 <= k2_n100;
+    k2_n101_c9 <= k2_n101;
+    k2_n103_c10 <= k2_n103;
+    k2_n104_c10 <= k2_n104;
+    k2_n105_c10 <= k2_n105;
+    k2_n108_c8 <= k2_n108;
     k2_n108_c9 <= k2_n108_c8;
     k2_n108_c10 <= k2_n108_c9;
-    k2_n109_c10 <= k2_n109;
-    k2_n111_c11 <= k2_n111;
-    k2_n112_c11 <= k2_n112;
-    k2_n113_c11 <= k2_n113;
+    k2_n108_c11 <= k2_n108_c10;
+    k2_n109_c11 <= k2_n109;
+    k2_n111_c12 <= k2_n111;
+    k2_n112_c12 <= k2_n112;
+    k2_n113_c12 <= k2_n113;
   end
   // Line 42: reads a.
   logic k2_x0_en;
@@ -2805,13 +2823,13 @@ module hls_dilithium #(
   assign k2_x1_row = k2_l0_points_q;
   // Line 44: writes a.
   logic k2_x2_en;
-  assign k2_x2_en = k2_valid[11];
+  assign k2_x2_en = k2_valid[12];
   logic [22:0] k2_x2_data;
   assign k2_x2_data = k2_n37;
   logic [1:0] k2_x2_bank;
   assign k2_x2_bank = 2'd0;
   logic [5:0] k2_x2_row;
-  assign k2_x2_row = k2_l0_points_q_c11;
+  assign k2_x2_row = k2_l0_points_q_c12;
   // Line 42: reads a.
   logic k2_x3_en;
   assign k2_x3_en = k2_valid[0];
@@ -2828,13 +2846,13 @@ module hls_dilithium #(
   assign k2_x4_row = k2_l0_points_q;
   // Line 44: writes a.
   logic k2_x5_en;
-  assign k2_x5_en = k2_valid[11];
+  assign k2_x5_en = k2_valid[12];
   logic [22:0] k2_x5_data;
   assign k2_x5_data = k2_n62;
   logic [1:0] k2_x5_bank;
   assign k2_x5_bank = 2'd1;
   logic [5:0] k2_x5_row;
-  assign k2_x5_row = k2_l0_points_q_c11;
+  assign k2_x5_row = k2_l0_points_q_c12;
   // Line 42: reads a.
   logic k2_x6_en;
   assign k2_x6_en = k2_valid[0];
@@ -2851,13 +2869,13 @@ module hls_dilithium #(
   assign k2_x7_row = k2_l0_points_q;
   // Line 44: writes a.
   logic k2_x8_en;
-  assign k2_x8_en = k2_valid[11];
+  assign k2_x8_en = k2_valid[12];
   logic [22:0] k2_x8_data;
   assign k2_x8_data = k2_n88;
   logic [1:0] k2_x8_bank;
   assign k2_x8_bank = 2'd2;
   logic [5:0] k2_x8_row;
-  assign k2_x8_row = k2_l0_points_q_c11;
+  assign k2_x8_row = k2_l0_points_q_c12;
   // Line 42: reads a.
   logic k2_x9_en;
   assign k2_x9_en = k2_valid[0];
@@ -2874,13 +2892,13 @@ module hls_dilithium #(
   assign k2_x10_row = k2_l0_points_q;
   // Line 44: writes a.
   logic k2_x11_en;
-  assign k2_x11_en = k2_valid[11];
+  assign k2_x11_en = k2_valid[12];
   logic [22:0] k2_x11_data;
   assign k2_x11_data = k2_n114;
   logic [1:0] k2_x11_bank;
   assign k2_x11_bank = 2'd3;
   logic [5:0] k2_x11_row;
-  assign k2_x11_row = k2_l0_points_q_c11;
+  assign k2_x11_row = k2_l0_points_q_c12;
 
   // Kernel INVERSE: while k3_valid[i] is high, an iteration is in its cycle i.
   logic k3_issue, k3_all_q;
@@ -4085,7 +4103,7 @@ module hls_dilithium #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 11'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 11'd1661) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 11'd1662) else $error("a run of another length");
   end
 `endif
 endmodule

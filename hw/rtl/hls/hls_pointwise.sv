@@ -1,6 +1,6 @@
 // Compiled from hw/hls/pointwise.c by `ciphermill hls compile`: change the source, not this file.
 //
-//   POINTS: 64 iterations, one in a cycle, 9 cycles each, 72 in all
+//   POINTS: 64 iterations, one in a cycle, 10 cycles each, 73 in all
 module hls_pointwise (
   input  logic        clk_i,  // Clock.
   input  logic        rst_ni,  // Asynchronous reset, active low.
@@ -73,49 +73,57 @@ module hls_pointwise (
       k0_l0_points_q <= k0_l0_points_q == 6'd63 ? 6'd0 : k0_l0_points_q + 6'd1;
     end
   end
-  logic [8:0] k0_valid;
+  logic [9:0] k0_valid;
   assign k0_valid[0] = k0_issue;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) k0_valid[8:1] <= '0;
-    else k0_valid[8:1] <= k0_valid[7:0];
+    if (!rst_ni) k0_valid[9:1] <= '0;
+    else k0_valid[9:1] <= k0_valid[8:0];
   end
-  assign ends[0] = active_q[0] && k0_all_q && k0_valid[7:0] == '0;
+  assign ends[0] = active_q[0] && k0_all_q && k0_valid[8:0] == '0;
 
   logic [5:0] k0_l0_points_q_c1, k0_l0_points_q_c2, k0_l0_points_q_c3, k0_l0_points_q_c4, k0_l0_points_q_c5,
       k0_l0_points_q_c6;
-  logic [5:0] k0_l0_points_q_c7, k0_l0_points_q_c8;
-  logic [25:0] k0_n21_c5;
-  logic [19:0] k0_n23_c5;
-  logic [12:0] k0_n30_c6;
-  logic [12:0] k0_n32_c6;
-  logic [12:0] k0_n33_c6;
-  logic [12:0] k0_n36_c5, k0_n36_c6, k0_n36_c7;
-  logic [12:0] k0_n37_c7;
-  logic [11:0] k0_n42_c8;
-  logic [25:0] k0_n53_c5;
-  logic [19:0] k0_n55_c5;
-  logic [12:0] k0_n59_c6;
-  logic [12:0] k0_n60_c6;
-  logic [12:0] k0_n61_c6;
-  logic [12:0] k0_n64_c5, k0_n64_c6, k0_n64_c7;
-  logic [12:0] k0_n65_c7;
-  logic [11:0] k0_n70_c8;
-  logic [25:0] k0_n82_c5;
-  logic [19:0] k0_n84_c5;
-  logic [12:0] k0_n88_c6;
-  logic [12:0] k0_n89_c6;
-  logic [12:0] k0_n90_c6;
-  logic [12:0] k0_n93_c5, k0_n93_c6, k0_n93_c7;
-  logic [12:0] k0_n94_c7;
-  logic [11:0] k0_n99_c8;
-  logic [25:0] k0_n111_c5;
-  logic [19:0] k0_n113_c5;
-  logic [12:0] k0_n117_c6;
-  logic [12:0] k0_n118_c6;
-  logic [12:0] k0_n119_c6;
-  logic [12:0] k0_n122_c5, k0_n122_c6, k0_n122_c7;
-  logic [12:0] k0_n123_c7;
-  logic [11:0] k0_n128_c8;
+  logic [5:0] k0_l0_points_q_c7, k0_l0_points_q_c8, k0_l0_points_q_c9;
+  logic [11:0] k0_n6_c3;
+  logic [11:0] k0_n8_c3;
+  logic [25:0] k0_n21_c6;
+  logic [19:0] k0_n23_c6;
+  logic [12:0] k0_n30_c7;
+  logic [12:0] k0_n32_c7;
+  logic [12:0] k0_n33_c7;
+  logic [12:0] k0_n36_c6, k0_n36_c7, k0_n36_c8;
+  logic [12:0] k0_n37_c8;
+  logic [11:0] k0_n42_c9;
+  logic [11:0] k0_n45_c3;
+  logic [11:0] k0_n46_c3;
+  logic [25:0] k0_n53_c6;
+  logic [19:0] k0_n55_c6;
+  logic [12:0] k0_n59_c7;
+  logic [12:0] k0_n60_c7;
+  logic [12:0] k0_n61_c7;
+  logic [12:0] k0_n64_c6, k0_n64_c7, k0_n64_c8;
+  logic [12:0] k0_n65_c8;
+  logic [11:0] k0_n70_c9;
+  logic [11:0] k0_n74_c3;
+  logic [11:0] k0_n75_c3;
+  logic [25:0] k0_n82_c6;
+  logic [19:0] k0_n84_c6;
+  logic [12:0] k0_n88_c7;
+  logic [12:0] k0_n89_c7;
+  logic [12:0] k0_n90_c7;
+  logic [12:0] k0_n93_c6, k0_n93_c7, k0_n93_c8;
+  logic [12:0] k0_n94_c8;
+  logic [11:0] k0_n99_c9;
+  logic [11:0] k0_n103_c3;
+  logic [11:0] k0_n104_c3;
+  logic [25:0] k0_n111_c6;
+  logic [19:0] k0_n113_c6;
+  logic [12:0] k0_n117_c7;
+  logic [12:0] k0_n118_c7;
+  logic [12:0] k0_n119_c7;
+  logic [12:0] k0_n122_c6, k0_n122_c7, k0_n122_c8;
+  logic [12:0] k0_n123_c8;
+  logic [11:0] k0_n128_c9;
   logic [11:0] k0_n6;
   assign k0_n6 = a_read_data[2'd0];
   logic [11:0] k0_n8;
@@ -124,7 +132,7 @@ module hls_pointwise (
   logic [23:0] k0_n9;
   assign k0_n9 = k0_n9_p[1];
   always_ff @(posedge clk_i) begin
-    k0_n9_p[0] <= 24'(k0_n6) * 24'(k0_n8);
+    k0_n9_p[0] <= 24'(k0_n6_c3) * 24'(k0_n8_c3);
     k0_n9_p[1] <= k0_n9_p[0];
   end
   logic [12:0] k0_n13;
@@ -144,7 +152,7 @@ module hls_pointwise (
   logic [19:0] k0_n23;
   assign k0_n23 = k0_n17 + 20'(k0_n22);
   logic [25:0] k0_n24;
-  assign k0_n24 = k0_n21_c5 - 26'(k0_n23_c5);
+  assign k0_n24 = k0_n21_c6 - 26'(k0_n23_c6);
   logic [11:0] k0_n25;
   assign k0_n25 = 12'(k0_n24 >> 4'd14);
   logic [12:0] k0_n28;
@@ -156,15 +164,15 @@ module hls_pointwise (
   logic [12:0] k0_n33;
   assign k0_n33 = 13'(k0_n25) + k0_n28;
   logic [12:0] k0_n34;
-  assign k0_n34 = k0_n32_c6 + k0_n33_c6;
+  assign k0_n34 = k0_n32_c7 + k0_n33_c7;
   logic [12:0] k0_n35;
-  assign k0_n35 = k0_n34 - k0_n30_c6;
+  assign k0_n35 = k0_n34 - k0_n30_c7;
   logic [12:0] k0_n36;
   assign k0_n36 = 13'(k0_n9) & 13'd8191;
   logic [12:0] k0_n37;
   assign k0_n37 = k0_n35 & 13'd8191;
   logic [12:0] k0_n38;
-  assign k0_n38 = k0_n36_c7 - k0_n37_c7;
+  assign k0_n38 = k0_n36_c8 - k0_n37_c8;
   logic [12:0] k0_n39;
   assign k0_n39 = k0_n38 & 13'd8191;
   logic k0_n40;
@@ -181,7 +189,7 @@ module hls_pointwise (
   logic [23:0] k0_n47;
   assign k0_n47 = k0_n47_p[1];
   always_ff @(posedge clk_i) begin
-    k0_n47_p[0] <= 24'(k0_n45) * 24'(k0_n46);
+    k0_n47_p[0] <= 24'(k0_n45_c3) * 24'(k0_n46_c3);
     k0_n47_p[1] <= k0_n47_p[0];
   end
   logic [12:0] k0_n48;
@@ -201,7 +209,7 @@ module hls_pointwise (
   logic [19:0] k0_n55;
   assign k0_n55 = k0_n50 + 20'(k0_n54);
   logic [25:0] k0_n56;
-  assign k0_n56 = k0_n53_c5 - 26'(k0_n55_c5);
+  assign k0_n56 = k0_n53_c6 - 26'(k0_n55_c6);
   logic [11:0] k0_n57;
   assign k0_n57 = 12'(k0_n56 >> 4'd14);
   logic [12:0] k0_n58;
@@ -213,15 +221,15 @@ module hls_pointwise (
   logic [12:0] k0_n61;
   assign k0_n61 = 13'(k0_n57) + k0_n58;
   logic [12:0] k0_n62;
-  assign k0_n62 = k0_n60_c6 + k0_n61_c6;
+  assign k0_n62 = k0_n60_c7 + k0_n61_c7;
   logic [12:0] k0_n63;
-  assign k0_n63 = k0_n62 - k0_n59_c6;
+  assign k0_n63 = k0_n62 - k0_n59_c7;
   logic [12:0] k0_n64;
   assign k0_n64 = 13'(k0_n47) & 13'd8191;
   logic [12:0] k0_n65;
   assign k0_n65 = k0_n63 & 13'd8191;
   logic [12:0] k0_n66;
-  assign k0_n66 = k0_n64_c7 - k0_n65_c7;
+  assign k0_n66 = k0_n64_c8 - k0_n65_c8;
   logic [12:0] k0_n67;
   assign k0_n67 = k0_n66 & 13'd8191;
   logic k0_n68;
@@ -238,7 +246,7 @@ module hls_pointwise (
   logic [23:0] k0_n76;
   assign k0_n76 = k0_n76_p[1];
   always_ff @(posedge clk_i) begin
-    k0_n76_p[0] <= 24'(k0_n74) * 24'(k0_n75);
+    k0_n76_p[0] <= 24'(k0_n74_c3) * 24'(k0_n75_c3);
     k0_n76_p[1] <= k0_n76_p[0];
   end
   logic [12:0] k0_n77;
@@ -258,7 +266,7 @@ module hls_pointwise (
   logic [19:0] k0_n84;
   assign k0_n84 = k0_n79 + 20'(k0_n83);
   logic [25:0] k0_n85;
-  assign k0_n85 = k0_n82_c5 - 26'(k0_n84_c5);
+  assign k0_n85 = k0_n82_c6 - 26'(k0_n84_c6);
   logic [11:0] k0_n86;
   assign k0_n86 = 12'(k0_n85 >> 4'd14);
   logic [12:0] k0_n87;
@@ -270,15 +278,15 @@ module hls_pointwise (
   logic [12:0] k0_n90;
   assign k0_n90 = 13'(k0_n86) + k0_n87;
   logic [12:0] k0_n91;
-  assign k0_n91 = k0_n89_c6 + k0_n90_c6;
+  assign k0_n91 = k0_n89_c7 + k0_n90_c7;
   logic [12:0] k0_n92;
-  assign k0_n92 = k0_n91 - k0_n88_c6;
+  assign k0_n92 = k0_n91 - k0_n88_c7;
   logic [12:0] k0_n93;
   assign k0_n93 = 13'(k0_n76) & 13'd8191;
   logic [12:0] k0_n94;
   assign k0_n94 = k0_n92 & 13'd8191;
   logic [12:0] k0_n95;
-  assign k0_n95 = k0_n93_c7 - k0_n94_c7;
+  assign k0_n95 = k0_n93_c8 - k0_n94_c8;
   logic [12:0] k0_n96;
   assign k0_n96 = k0_n95 & 13'd8191;
   logic k0_n97;
@@ -295,7 +303,7 @@ module hls_pointwise (
   logic [23:0] k0_n105;
   assign k0_n105 = k0_n105_p[1];
   always_ff @(posedge clk_i) begin
-    k0_n105_p[0] <= 24'(k0_n103) * 24'(k0_n104);
+    k0_n105_p[0] <= 24'(k0_n103_c3) * 24'(k0_n104_c3);
     k0_n105_p[1] <= k0_n105_p[0];
   end
   logic [12:0] k0_n106;
@@ -315,7 +323,7 @@ module hls_pointwise (
   logic [19:0] k0_n113;
   assign k0_n113 = k0_n108 + 20'(k0_n112);
   logic [25:0] k0_n114;
-  assign k0_n114 = k0_n111_c5 - 26'(k0_n113_c5);
+  assign k0_n114 = k0_n111_c6 - 26'(k0_n113_c6);
   logic [11:0] k0_n115;
   assign k0_n115 = 12'(k0_n114 >> 4'd14);
   logic [12:0] k0_n116;
@@ -327,15 +335,15 @@ module hls_pointwise (
   logic [12:0] k0_n119;
   assign k0_n119 = 13'(k0_n115) + k0_n116;
   logic [12:0] k0_n120;
-  assign k0_n120 = k0_n118_c6 + k0_n119_c6;
+  assign k0_n120 = k0_n118_c7 + k0_n119_c7;
   logic [12:0] k0_n121;
-  assign k0_n121 = k0_n120 - k0_n117_c6;
+  assign k0_n121 = k0_n120 - k0_n117_c7;
   logic [12:0] k0_n122;
   assign k0_n122 = 13'(k0_n105) & 13'd8191;
   logic [12:0] k0_n123;
   assign k0_n123 = k0_n121 & 13'd8191;
   logic [12:0] k0_n124;
-  assign k0_n124 = k0_n122_c7 - k0_n123_c7;
+  assign k0_n124 = k0_n122_c8 - k0_n123_c8;
   logic [12:0] k0_n125;
   assign k0_n125 = k0_n124 & 13'd8191;
   logic k0_n126;
@@ -353,46 +361,55 @@ module hls_pointwise (
     k0_l0_points_q_c6 <= k0_l0_points_q_c5;
     k0_l0_points_q_c7 <= k0_l0_points_q_c6;
     k0_l0_points_q_c8 <= k0_l0_points_q_c7;
-    k0_n21_c5 <= k0_n21;
-    k0_n23_c5 <= k0_n23;
-    k0_n30_c6 <= k0_n30;
-    k0_n32_c6 <= k0_n32;
-    k0_n33_c6 <= k0_n33;
-    k0_n36_c5 <= k0_n36;
-    k0_n36_c6 <= k0_n36_c5;
+    k0_l0_points_q_c9 <= k0_l0_points_q_c8;
+    k0_n6_c3 <= k0_n6;
+    k0_n8_c3 <= k0_n8;
+    k0_n21_c6 <= k0_n21;
+    k0_n23_c6 <= k0_n23;
+    k0_n30_c7 <= k0_n30;
+    k0_n32_c7 <= k0_n32;
+    k0_n33_c7 <= k0_n33;
+    k0_n36_c6 <= k0_n36;
     k0_n36_c7 <= k0_n36_c6;
-    k0_n37_c7 <= k0_n37;
-    k0_n42_c8 <= k0_n42;
-    k0_n53_c5 <= k0_n53;
-    k0_n55_c5 <= k0_n55;
-    k0_n59_c6 <= k0_n59;
-    k0_n60_c6 <= k0_n60;
-    k0_n61_c6 <= k0_n61;
-    k0_n64_c5 <= k0_n64;
-    k0_n64_c6 <= k0_n64_c5;
+    k0_n36_c8 <= k0_n36_c7;
+    k0_n37_c8 <= k0_n37;
+    k0_n42_c9 <= k0_n42;
+    k0_n45_c3 <= k0_n45;
+    k0_n46_c3 <= k0_n46;
+    k0_n53_c6 <= k0_n53;
+    k0_n55_c6 <= k0_n55;
+    k0_n59_c7 <= k0_n59;
+    k0_n60_c7 <= k0_n60;
+    k0_n61_c7 <= k0_n61;
+    k0_n64_c6 <= k0_n64;
     k0_n64_c7 <= k0_n64_c6;
-    k0_n65_c7 <= k0_n65;
-    k0_n70_c8 <= k0_n70;
-    k0_n82_c5 <= k0_n82;
-    k0_n84_c5 <= k0_n84;
-    k0_n88_c6 <= k0_n88;
-    k0_n89_c6 <= k0_n89;
-    k0_n90_c6 <= k0_n90;
-    k0_n93_c5 <= k0_n93;
-    k0_n93_c6 <= k0_n93_c5;
+    k0_n64_c8 <= k0_n64_c7;
+    k0_n65_c8 <= k0_n65;
+    k0_n70_c9 <= k0_n70;
+    k0_n74_c3 <= k0_n74;
+    k0_n75_c3 <= k0_n75;
+    k0_n82_c6 <= k0_n82;
+    k0_n84_c6 <= k0_n84;
+    k0_n88_c7 <= k0_n88;
+    k0_n89_c7 <= k0_n89;
+    k0_n90_c7 <= k0_n90;
+    k0_n93_c6 <= k0_n93;
     k0_n93_c7 <= k0_n93_c6;
-    k0_n94_c7 <= k0_n94;
-    k0_n99_c8 <= k0_n99;
-    k0_n111_c5 <= k0_n111;
-    k0_n113_c5 <= k0_n113;
-    k0_n117_c6 <= k0_n117;
-    k0_n118_c6 <= k0_n118;
-    k0_n119_c6 <= k0_n119;
-    k0_n122_c5 <= k0_n122;
-    k0_n122_c6 <= k0_n122_c5;
+    k0_n93_c8 <= k0_n93_c7;
+    k0_n94_c8 <= k0_n94;
+    k0_n99_c9 <= k0_n99;
+    k0_n103_c3 <= k0_n103;
+    k0_n104_c3 <= k0_n104;
+    k0_n111_c6 <= k0_n111;
+    k0_n113_c6 <= k0_n113;
+    k0_n117_c7 <= k0_n117;
+    k0_n118_c7 <= k0_n118;
+    k0_n119_c7 <= k0_n119;
+    k0_n122_c6 <= k0_n122;
     k0_n122_c7 <= k0_n122_c6;
-    k0_n123_c7 <= k0_n123;
-    k0_n128_c8 <= k0_n128;
+    k0_n122_c8 <= k0_n122_c7;
+    k0_n123_c8 <= k0_n123;
+    k0_n128_c9 <= k0_n128;
   end
   // Line 86: reads a.
   logic k0_x0_en;
@@ -410,13 +427,13 @@ module hls_pointwise (
   assign k0_x1_row = k0_l0_points_q;
   // Line 88: writes a.
   logic k0_x2_en;
-  assign k0_x2_en = k0_valid[8];
+  assign k0_x2_en = k0_valid[9];
   logic [11:0] k0_x2_data;
-  assign k0_x2_data = k0_n42_c8;
+  assign k0_x2_data = k0_n42_c9;
   logic [1:0] k0_x2_bank;
   assign k0_x2_bank = 2'd0;
   logic [5:0] k0_x2_row;
-  assign k0_x2_row = k0_l0_points_q_c8;
+  assign k0_x2_row = k0_l0_points_q_c9;
   // Line 86: reads a.
   logic k0_x3_en;
   assign k0_x3_en = k0_valid[0];
@@ -433,13 +450,13 @@ module hls_pointwise (
   assign k0_x4_row = k0_l0_points_q;
   // Line 88: writes a.
   logic k0_x5_en;
-  assign k0_x5_en = k0_valid[8];
+  assign k0_x5_en = k0_valid[9];
   logic [11:0] k0_x5_data;
-  assign k0_x5_data = k0_n70_c8;
+  assign k0_x5_data = k0_n70_c9;
   logic [1:0] k0_x5_bank;
   assign k0_x5_bank = 2'd1;
   logic [5:0] k0_x5_row;
-  assign k0_x5_row = k0_l0_points_q_c8;
+  assign k0_x5_row = k0_l0_points_q_c9;
   // Line 86: reads a.
   logic k0_x6_en;
   assign k0_x6_en = k0_valid[0];
@@ -456,13 +473,13 @@ module hls_pointwise (
   assign k0_x7_row = k0_l0_points_q;
   // Line 88: writes a.
   logic k0_x8_en;
-  assign k0_x8_en = k0_valid[8];
+  assign k0_x8_en = k0_valid[9];
   logic [11:0] k0_x8_data;
-  assign k0_x8_data = k0_n99_c8;
+  assign k0_x8_data = k0_n99_c9;
   logic [1:0] k0_x8_bank;
   assign k0_x8_bank = 2'd2;
   logic [5:0] k0_x8_row;
-  assign k0_x8_row = k0_l0_points_q_c8;
+  assign k0_x8_row = k0_l0_points_q_c9;
   // Line 86: reads a.
   logic k0_x9_en;
   assign k0_x9_en = k0_valid[0];
@@ -479,13 +496,13 @@ module hls_pointwise (
   assign k0_x10_row = k0_l0_points_q;
   // Line 88: writes a.
   logic k0_x11_en;
-  assign k0_x11_en = k0_valid[8];
+  assign k0_x11_en = k0_valid[9];
   logic [11:0] k0_x11_data;
-  assign k0_x11_data = k0_n128_c8;
+  assign k0_x11_data = k0_n128_c9;
   logic [1:0] k0_x11_bank;
   assign k0_x11_bank = 2'd3;
   logic [5:0] k0_x11_row;
-  assign k0_x11_row = k0_l0_points_q_c8;
+  assign k0_x11_row = k0_l0_points_q_c9;
 
   // The host's access to a.
   logic a_host_read_en;
@@ -661,7 +678,7 @@ module hls_pointwise (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 7'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 7'd72) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 7'd73) else $error("a run of another length");
   end
 `endif
 endmodule

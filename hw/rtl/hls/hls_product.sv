@@ -2,7 +2,7 @@
 //
 //   GS_BUTTERFLIES: 512 iterations, one in a cycle, 13 cycles each, 524 in all
 //   GS_BUTTERFLIES: 512 iterations, one in a cycle, 13 cycles each, 524 in all
-//   POINTS: 64 iterations, one in a cycle, 9 cycles each, 72 in all
+//   POINTS: 64 iterations, one in a cycle, 10 cycles each, 73 in all
 //   CT_BUTTERFLIES: 512 iterations, one in a cycle, 14 cycles each, 525 in all
 module hls_product (
   input  logic        clk_i,  // Clock.
@@ -1866,49 +1866,57 @@ module hls_product (
       k2_l0_points_q <= k2_l0_points_q == 6'd63 ? 6'd0 : k2_l0_points_q + 6'd1;
     end
   end
-  logic [8:0] k2_valid;
+  logic [9:0] k2_valid;
   assign k2_valid[0] = k2_issue;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) k2_valid[8:1] <= '0;
-    else k2_valid[8:1] <= k2_valid[7:0];
+    if (!rst_ni) k2_valid[9:1] <= '0;
+    else k2_valid[9:1] <= k2_valid[8:0];
   end
-  assign ends[2] = active_q[2] && k2_all_q && k2_valid[7:0] == '0;
+  assign ends[2] = active_q[2] && k2_all_q && k2_valid[8:0] == '0;
 
   logic [5:0] k2_l0_points_q_c1, k2_l0_points_q_c2, k2_l0_points_q_c3, k2_l0_points_q_c4, k2_l0_points_q_c5,
       k2_l0_points_q_c6;
-  logic [5:0] k2_l0_points_q_c7, k2_l0_points_q_c8;
-  logic [25:0] k2_n21_c5;
-  logic [19:0] k2_n23_c5;
-  logic [12:0] k2_n30_c6;
-  logic [12:0] k2_n32_c6;
-  logic [12:0] k2_n33_c6;
-  logic [12:0] k2_n36_c5, k2_n36_c6, k2_n36_c7;
-  logic [12:0] k2_n37_c7;
-  logic [11:0] k2_n42_c8;
-  logic [25:0] k2_n53_c5;
-  logic [19:0] k2_n55_c5;
-  logic [12:0] k2_n59_c6;
-  logic [12:0] k2_n60_c6;
-  logic [12:0] k2_n61_c6;
-  logic [12:0] k2_n64_c5, k2_n64_c6, k2_n64_c7;
-  logic [12:0] k2_n65_c7;
-  logic [11:0] k2_n70_c8;
-  logic [25:0] k2_n82_c5;
-  logic [19:0] k2_n84_c5;
-  logic [12:0] k2_n88_c6;
-  logic [12:0] k2_n89_c6;
-  logic [12:0] k2_n90_c6;
-  logic [12:0] k2_n93_c5, k2_n93_c6, k2_n93_c7;
-  logic [12:0] k2_n94_c7;
-  logic [11:0] k2_n99_c8;
-  logic [25:0] k2_n111_c5;
-  logic [19:0] k2_n113_c5;
-  logic [12:0] k2_n117_c6;
-  logic [12:0] k2_n118_c6;
-  logic [12:0] k2_n119_c6;
-  logic [12:0] k2_n122_c5, k2_n122_c6, k2_n122_c7;
-  logic [12:0] k2_n123_c7;
-  logic [11:0] k2_n128_c8;
+  logic [5:0] k2_l0_points_q_c7, k2_l0_points_q_c8, k2_l0_points_q_c9;
+  logic [11:0] k2_n6_c3;
+  logic [11:0] k2_n8_c3;
+  logic [25:0] k2_n21_c6;
+  logic [19:0] k2_n23_c6;
+  logic [12:0] k2_n30_c7;
+  logic [12:0] k2_n32_c7;
+  logic [12:0] k2_n33_c7;
+  logic [12:0] k2_n36_c6, k2_n36_c7, k2_n36_c8;
+  logic [12:0] k2_n37_c8;
+  logic [11:0] k2_n42_c9;
+  logic [11:0] k2_n45_c3;
+  logic [11:0] k2_n46_c3;
+  logic [25:0] k2_n53_c6;
+  logic [19:0] k2_n55_c6;
+  logic [12:0] k2_n59_c7;
+  logic [12:0] k2_n60_c7;
+  logic [12:0] k2_n61_c7;
+  logic [12:0] k2_n64_c6, k2_n64_c7, k2_n64_c8;
+  logic [12:0] k2_n65_c8;
+  logic [11:0] k2_n70_c9;
+  logic [11:0] k2_n74_c3;
+  logic [11:0] k2_n75_c3;
+  logic [25:0] k2_n82_c6;
+  logic [19:0] k2_n84_c6;
+  logic [12:0] k2_n88_c7;
+  logic [12:0] k2_n89_c7;
+  logic [12:0] k2_n90_c7;
+  logic [12:0] k2_n93_c6, k2_n93_c7, k2_n93_c8;
+  logic [12:0] k2_n94_c8;
+  logic [11:0] k2_n99_c9;
+  logic [11:0] k2_n103_c3;
+  logic [11:0] k2_n104_c3;
+  logic [25:0] k2_n111_c6;
+  logic [19:0] k2_n113_c6;
+  logic [12:0] k2_n117_c7;
+  logic [12:0] k2_n118_c7;
+  logic [12:0] k2_n119_c7;
+  logic [12:0] k2_n122_c6, k2_n122_c7, k2_n122_c8;
+  logic [12:0] k2_n123_c8;
+  logic [11:0] k2_n128_c9;
   logic [11:0] k2_n6;
   assign k2_n6 = a_read_data[2'd0];
   logic [11:0] k2_n8;
@@ -1917,7 +1925,7 @@ module hls_product (
   logic [23:0] k2_n9;
   assign k2_n9 = k2_n9_p[1];
   always_ff @(posedge clk_i) begin
-    k2_n9_p[0] <= 24'(k2_n6) * 24'(k2_n8);
+    k2_n9_p[0] <= 24'(k2_n6_c3) * 24'(k2_n8_c3);
     k2_n9_p[1] <= k2_n9_p[0];
   end
   logic [12:0] k2_n13;
@@ -1937,7 +1945,7 @@ module hls_product (
   logic [19:0] k2_n23;
   assign k2_n23 = k2_n17 + 20'(k2_n22);
   logic [25:0] k2_n24;
-  assign k2_n24 = k2_n21_c5 - 26'(k2_n23_c5);
+  assign k2_n24 = k2_n21_c6 - 26'(k2_n23_c6);
   logic [11:0] k2_n25;
   assign k2_n25 = 12'(k2_n24 >> 4'd14);
   logic [12:0] k2_n28;
@@ -1949,15 +1957,15 @@ module hls_product (
   logic [12:0] k2_n33;
   assign k2_n33 = 13'(k2_n25) + k2_n28;
   logic [12:0] k2_n34;
-  assign k2_n34 = k2_n32_c6 + k2_n33_c6;
+  assign k2_n34 = k2_n32_c7 + k2_n33_c7;
   logic [12:0] k2_n35;
-  assign k2_n35 = k2_n34 - k2_n30_c6;
+  assign k2_n35 = k2_n34 - k2_n30_c7;
   logic [12:0] k2_n36;
   assign k2_n36 = 13'(k2_n9) & 13'd8191;
   logic [12:0] k2_n37;
   assign k2_n37 = k2_n35 & 13'd8191;
   logic [12:0] k2_n38;
-  assign k2_n38 = k2_n36_c7 - k2_n37_c7;
+  assign k2_n38 = k2_n36_c8 - k2_n37_c8;
   logic [12:0] k2_n39;
   assign k2_n39 = k2_n38 & 13'd8191;
   logic k2_n40;
@@ -1974,7 +1982,7 @@ module hls_product (
   logic [23:0] k2_n47;
   assign k2_n47 = k2_n47_p[1];
   always_ff @(posedge clk_i) begin
-    k2_n47_p[0] <= 24'(k2_n45) * 24'(k2_n46);
+    k2_n47_p[0] <= 24'(k2_n45_c3) * 24'(k2_n46_c3);
     k2_n47_p[1] <= k2_n47_p[0];
   end
   logic [12:0] k2_n48;
@@ -1994,7 +2002,7 @@ module hls_product (
   logic [19:0] k2_n55;
   assign k2_n55 = k2_n50 + 20'(k2_n54);
   logic [25:0] k2_n56;
-  assign k2_n56 = k2_n53_c5 - 26'(k2_n55_c5);
+  assign k2_n56 = k2_n53_c6 - 26'(k2_n55_c6);
   logic [11:0] k2_n57;
   assign k2_n57 = 12'(k2_n56 >> 4'd14);
   logic [12:0] k2_n58;
@@ -2006,15 +2014,15 @@ module hls_product (
   logic [12:0] k2_n61;
   assign k2_n61 = 13'(k2_n57) + k2_n58;
   logic [12:0] k2_n62;
-  assign k2_n62 = k2_n60_c6 + k2_n61_c6;
+  assign k2_n62 = k2_n60_c7 + k2_n61_c7;
   logic [12:0] k2_n63;
-  assign k2_n63 = k2_n62 - k2_n59_c6;
+  assign k2_n63 = k2_n62 - k2_n59_c7;
   logic [12:0] k2_n64;
   assign k2_n64 = 13'(k2_n47) & 13'd8191;
   logic [12:0] k2_n65;
   assign k2_n65 = k2_n63 & 13'd8191;
   logic [12:0] k2_n66;
-  assign k2_n66 = k2_n64_c7 - k2_n65_c7;
+  assign k2_n66 = k2_n64_c8 - k2_n65_c8;
   logic [12:0] k2_n67;
   assign k2_n67 = k2_n66 & 13'd8191;
   logic k2_n68;
@@ -2031,7 +2039,7 @@ module hls_product (
   logic [23:0] k2_n76;
   assign k2_n76 = k2_n76_p[1];
   always_ff @(posedge clk_i) begin
-    k2_n76_p[0] <= 24'(k2_n74) * 24'(k2_n75);
+    k2_n76_p[0] <= 24'(k2_n74_c3) * 24'(k2_n75_c3);
     k2_n76_p[1] <= k2_n76_p[0];
   end
   logic [12:0] k2_n77;
@@ -2051,7 +2059,7 @@ module hls_product (
   logic [19:0] k2_n84;
   assign k2_n84 = k2_n79 + 20'(k2_n83);
   logic [25:0] k2_n85;
-  assign k2_n85 = k2_n82_c5 - 26'(k2_n84_c5);
+  assign k2_n85 = k2_n82_c6 - 26'(k2_n84_c6);
   logic [11:0] k2_n86;
   assign k2_n86 = 12'(k2_n85 >> 4'd14);
   logic [12:0] k2_n87;
@@ -2063,15 +2071,15 @@ module hls_product (
   logic [12:0] k2_n90;
   assign k2_n90 = 13'(k2_n86) + k2_n87;
   logic [12:0] k2_n91;
-  assign k2_n91 = k2_n89_c6 + k2_n90_c6;
+  assign k2_n91 = k2_n89_c7 + k2_n90_c7;
   logic [12:0] k2_n92;
-  assign k2_n92 = k2_n91 - k2_n88_c6;
+  assign k2_n92 = k2_n91 - k2_n88_c7;
   logic [12:0] k2_n93;
   assign k2_n93 = 13'(k2_n76) & 13'd8191;
   logic [12:0] k2_n94;
   assign k2_n94 = k2_n92 & 13'd8191;
   logic [12:0] k2_n95;
-  assign k2_n95 = k2_n93_c7 - k2_n94_c7;
+  assign k2_n95 = k2_n93_c8 - k2_n94_c8;
   logic [12:0] k2_n96;
   assign k2_n96 = k2_n95 & 13'd8191;
   logic k2_n97;
@@ -2088,7 +2096,7 @@ module hls_product (
   logic [23:0] k2_n105;
   assign k2_n105 = k2_n105_p[1];
   always_ff @(posedge clk_i) begin
-    k2_n105_p[0] <= 24'(k2_n103) * 24'(k2_n104);
+    k2_n105_p[0] <= 24'(k2_n103_c3) * 24'(k2_n104_c3);
     k2_n105_p[1] <= k2_n105_p[0];
   end
   logic [12:0] k2_n106;
@@ -2108,7 +2116,7 @@ module hls_product (
   logic [19:0] k2_n113;
   assign k2_n113 = k2_n108 + 20'(k2_n112);
   logic [25:0] k2_n114;
-  assign k2_n114 = k2_n111_c5 - 26'(k2_n113_c5);
+  assign k2_n114 = k2_n111_c6 - 26'(k2_n113_c6);
   logic [11:0] k2_n115;
   assign k2_n115 = 12'(k2_n114 >> 4'd14);
   logic [12:0] k2_n116;
@@ -2120,15 +2128,15 @@ module hls_product (
   logic [12:0] k2_n119;
   assign k2_n119 = 13'(k2_n115) + k2_n116;
   logic [12:0] k2_n120;
-  assign k2_n120 = k2_n118_c6 + k2_n119_c6;
+  assign k2_n120 = k2_n118_c7 + k2_n119_c7;
   logic [12:0] k2_n121;
-  assign k2_n121 = k2_n120 - k2_n117_c6;
+  assign k2_n121 = k2_n120 - k2_n117_c7;
   logic [12:0] k2_n122;
   assign k2_n122 = 13'(k2_n105) & 13'd8191;
   logic [12:0] k2_n123;
   assign k2_n123 = k2_n121 & 13'd8191;
   logic [12:0] k2_n124;
-  assign k2_n124 = k2_n122_c7 - k2_n123_c7;
+  assign k2_n124 = k2_n122_c8 - k2_n123_c8;
   logic [12:0] k2_n125;
   assign k2_n125 = k2_n124 & 13'd8191;
   logic k2_n126;
@@ -2146,46 +2154,55 @@ module hls_product (
     k2_l0_points_q_c6 <= k2_l0_points_q_c5;
     k2_l0_points_q_c7 <= k2_l0_points_q_c6;
     k2_l0_points_q_c8 <= k2_l0_points_q_c7;
-    k2_n21_c5 <= k2_n21;
-    k2_n23_c5 <= k2_n23;
-    k2_n30_c6 <= k2_n30;
-    k2_n32_c6 <= k2_n32;
-    k2_n33_c6 <= k2_n33;
-    k2_n36_c5 <= k2_n36;
-    k2_n36_c6 <= k2_n36_c5;
+    k2_l0_points_q_c9 <= k2_l0_points_q_c8;
+    k2_n6_c3 <= k2_n6;
+    k2_n8_c3 <= k2_n8;
+    k2_n21_c6 <= k2_n21;
+    k2_n23_c6 <= k2_n23;
+    k2_n30_c7 <= k2_n30;
+    k2_n32_c7 <= k2_n32;
+    k2_n33_c7 <= k2_n33;
+    k2_n36_c6 <= k2_n36;
     k2_n36_c7 <= k2_n36_c6;
-    k2_n37_c7 <= k2_n37;
-    k2_n42_c8 <= k2_n42;
-    k2_n53_c5 <= k2_n53;
-    k2_n55_c5 <= k2_n55;
-    k2_n59_c6 <= k2_n59;
-    k2_n60_c6 <= k2_n60;
-    k2_n61_c6 <= k2_n61;
-    k2_n64_c5 <= k2_n64;
-    k2_n64_c6 <= k2_n64_c5;
+    k2_n36_c8 <= k2_n36_c7;
+    k2_n37_c8 <= k2_n37;
+    k2_n42_c9 <= k2_n42;
+    k2_n45_c3 <= k2_n45;
+    k2_n46_c3 <= k2_n46;
+    k2_n53_c6 <= k2_n53;
+    k2_n55_c6 <= k2_n55;
+    k2_n59_c7 <= k2_n59;
+    k2_n60_c7 <= k2_n60;
+    k2_n61_c7 <= k2_n61;
+    k2_n64_c6 <= k2_n64;
     k2_n64_c7 <= k2_n64_c6;
-    k2_n65_c7 <= k2_n65;
-    k2_n70_c8 <= k2_n70;
-    k2_n82_c5 <= k2_n82;
-    k2_n84_c5 <= k2_n84;
-    k2_n88_c6 <= k2_n88;
-    k2_n89_c6 <= k2_n89;
-    k2_n90_c6 <= k2_n90;
-    k2_n93_c5 <= k2_n93;
-    k2_n93_c6 <= k2_n93_c5;
+    k2_n64_c8 <= k2_n64_c7;
+    k2_n65_c8 <= k2_n65;
+    k2_n70_c9 <= k2_n70;
+    k2_n74_c3 <= k2_n74;
+    k2_n75_c3 <= k2_n75;
+    k2_n82_c6 <= k2_n82;
+    k2_n84_c6 <= k2_n84;
+    k2_n88_c7 <= k2_n88;
+    k2_n89_c7 <= k2_n89;
+    k2_n90_c7 <= k2_n90;
+    k2_n93_c6 <= k2_n93;
     k2_n93_c7 <= k2_n93_c6;
-    k2_n94_c7 <= k2_n94;
-    k2_n99_c8 <= k2_n99;
-    k2_n111_c5 <= k2_n111;
-    k2_n113_c5 <= k2_n113;
-    k2_n117_c6 <= k2_n117;
-    k2_n118_c6 <= k2_n118;
-    k2_n119_c6 <= k2_n119;
-    k2_n122_c5 <= k2_n122;
-    k2_n122_c6 <= k2_n122_c5;
+    k2_n93_c8 <= k2_n93_c7;
+    k2_n94_c8 <= k2_n94;
+    k2_n99_c9 <= k2_n99;
+    k2_n103_c3 <= k2_n103;
+    k2_n104_c3 <= k2_n104;
+    k2_n111_c6 <= k2_n111;
+    k2_n113_c6 <= k2_n113;
+    k2_n117_c7 <= k2_n117;
+    k2_n118_c7 <= k2_n118;
+    k2_n119_c7 <= k2_n119;
+    k2_n122_c6 <= k2_n122;
     k2_n122_c7 <= k2_n122_c6;
-    k2_n123_c7 <= k2_n123;
-    k2_n128_c8 <= k2_n128;
+    k2_n122_c8 <= k2_n122_c7;
+    k2_n123_c8 <= k2_n123;
+    k2_n128_c9 <= k2_n128;
   end
   // Line 86: reads a.
   logic k2_x0_en;
@@ -2203,13 +2220,13 @@ module hls_product (
   assign k2_x1_row = k2_l0_points_q;
   // Line 88: writes a.
   logic k2_x2_en;
-  assign k2_x2_en = k2_valid[8];
+  assign k2_x2_en = k2_valid[9];
   logic [11:0] k2_x2_data;
-  assign k2_x2_data = k2_n42_c8;
+  assign k2_x2_data = k2_n42_c9;
   logic [1:0] k2_x2_bank;
   assign k2_x2_bank = 2'd0;
   logic [5:0] k2_x2_row;
-  assign k2_x2_row = k2_l0_points_q_c8;
+  assign k2_x2_row = k2_l0_points_q_c9;
   // Line 86: reads a.
   logic k2_x3_en;
   assign k2_x3_en = k2_valid[0];
@@ -2226,13 +2243,13 @@ module hls_product (
   assign k2_x4_row = k2_l0_points_q;
   // Line 88: writes a.
   logic k2_x5_en;
-  assign k2_x5_en = k2_valid[8];
+  assign k2_x5_en = k2_valid[9];
   logic [11:0] k2_x5_data;
-  assign k2_x5_data = k2_n70_c8;
+  assign k2_x5_data = k2_n70_c9;
   logic [1:0] k2_x5_bank;
   assign k2_x5_bank = 2'd1;
   logic [5:0] k2_x5_row;
-  assign k2_x5_row = k2_l0_points_q_c8;
+  assign k2_x5_row = k2_l0_points_q_c9;
   // Line 86: reads a.
   logic k2_x6_en;
   assign k2_x6_en = k2_valid[0];
@@ -2249,13 +2266,13 @@ module hls_product (
   assign k2_x7_row = k2_l0_points_q;
   // Line 88: writes a.
   logic k2_x8_en;
-  assign k2_x8_en = k2_valid[8];
+  assign k2_x8_en = k2_valid[9];
   logic [11:0] k2_x8_data;
-  assign k2_x8_data = k2_n99_c8;
+  assign k2_x8_data = k2_n99_c9;
   logic [1:0] k2_x8_bank;
   assign k2_x8_bank = 2'd2;
   logic [5:0] k2_x8_row;
-  assign k2_x8_row = k2_l0_points_q_c8;
+  assign k2_x8_row = k2_l0_points_q_c9;
   // Line 86: reads a.
   logic k2_x9_en;
   assign k2_x9_en = k2_valid[0];
@@ -2272,13 +2289,13 @@ module hls_product (
   assign k2_x10_row = k2_l0_points_q;
   // Line 88: writes a.
   logic k2_x11_en;
-  assign k2_x11_en = k2_valid[8];
+  assign k2_x11_en = k2_valid[9];
   logic [11:0] k2_x11_data;
-  assign k2_x11_data = k2_n128_c8;
+  assign k2_x11_data = k2_n128_c9;
   logic [1:0] k2_x11_bank;
   assign k2_x11_bank = 2'd3;
   logic [5:0] k2_x11_row;
-  assign k2_x11_row = k2_l0_points_q_c8;
+  assign k2_x11_row = k2_l0_points_q_c9;
 
   // Kernel CT_BUTTERFLIES: while k3_valid[i] is high, an iteration is in its cycle i.
   logic k3_issue, k3_all_q;
@@ -3426,7 +3443,7 @@ module hls_product (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 11'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 11'd1645) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 11'd1646) else $error("a run of another length");
   end
 `endif
 endmodule

@@ -4,7 +4,7 @@
 //   CT_BUTTERFLIES: 512 iterations, one in a cycle, 13 cycles each, 524 in all
 //   REVERSE: 64 iterations, one in a cycle, 4 cycles each, 67 in all
 //   CT_BUTTERFLIES: 512 iterations, one in a cycle, 13 cycles each, 524 in all
-//   POINTS: 64 iterations, one in a cycle, 9 cycles each, 72 in all
+//   POINTS: 64 iterations, one in a cycle, 10 cycles each, 73 in all
 //   REVERSE: 64 iterations, one in a cycle, 4 cycles each, 67 in all
 //   CT_BUTTERFLIES: 512 iterations, one in a cycle, 14 cycles each, 525 in all
 module hls_product_reversed (
@@ -3297,49 +3297,57 @@ module hls_product_reversed (
       k4_l0_points_q <= k4_l0_points_q == 6'd63 ? 6'd0 : k4_l0_points_q + 6'd1;
     end
   end
-  logic [8:0] k4_valid;
+  logic [9:0] k4_valid;
   assign k4_valid[0] = k4_issue;
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) k4_valid[8:1] <= '0;
-    else k4_valid[8:1] <= k4_valid[7:0];
+    if (!rst_ni) k4_valid[9:1] <= '0;
+    else k4_valid[9:1] <= k4_valid[8:0];
   end
-  assign ends[4] = active_q[4] && k4_all_q && k4_valid[7:0] == '0;
+  assign ends[4] = active_q[4] && k4_all_q && k4_valid[8:0] == '0;
 
   logic [5:0] k4_l0_points_q_c1, k4_l0_points_q_c2, k4_l0_points_q_c3, k4_l0_points_q_c4, k4_l0_points_q_c5,
       k4_l0_points_q_c6;
-  logic [5:0] k4_l0_points_q_c7, k4_l0_points_q_c8;
-  logic [25:0] k4_n21_c5;
-  logic [19:0] k4_n23_c5;
-  logic [12:0] k4_n30_c6;
-  logic [12:0] k4_n32_c6;
-  logic [12:0] k4_n33_c6;
-  logic [12:0] k4_n36_c5, k4_n36_c6, k4_n36_c7;
-  logic [12:0] k4_n37_c7;
-  logic [11:0] k4_n42_c8;
-  logic [25:0] k4_n53_c5;
-  logic [19:0] k4_n55_c5;
-  logic [12:0] k4_n59_c6;
-  logic [12:0] k4_n60_c6;
-  logic [12:0] k4_n61_c6;
-  logic [12:0] k4_n64_c5, k4_n64_c6, k4_n64_c7;
-  logic [12:0] k4_n65_c7;
-  logic [11:0] k4_n70_c8;
-  logic [25:0] k4_n82_c5;
-  logic [19:0] k4_n84_c5;
-  logic [12:0] k4_n88_c6;
-  logic [12:0] k4_n89_c6;
-  logic [12:0] k4_n90_c6;
-  logic [12:0] k4_n93_c5, k4_n93_c6, k4_n93_c7;
-  logic [12:0] k4_n94_c7;
-  logic [11:0] k4_n99_c8;
-  logic [25:0] k4_n111_c5;
-  logic [19:0] k4_n113_c5;
-  logic [12:0] k4_n117_c6;
-  logic [12:0] k4_n118_c6;
-  logic [12:0] k4_n119_c6;
-  logic [12:0] k4_n122_c5, k4_n122_c6, k4_n122_c7;
-  logic [12:0] k4_n123_c7;
-  logic [11:0] k4_n128_c8;
+  logic [5:0] k4_l0_points_q_c7, k4_l0_points_q_c8, k4_l0_points_q_c9;
+  logic [11:0] k4_n6_c3;
+  logic [11:0] k4_n8_c3;
+  logic [25:0] k4_n21_c6;
+  logic [19:0] k4_n23_c6;
+  logic [12:0] k4_n30_c7;
+  logic [12:0] k4_n32_c7;
+  logic [12:0] k4_n33_c7;
+  logic [12:0] k4_n36_c6, k4_n36_c7, k4_n36_c8;
+  logic [12:0] k4_n37_c8;
+  logic [11:0] k4_n42_c9;
+  logic [11:0] k4_n45_c3;
+  logic [11:0] k4_n46_c3;
+  logic [25:0] k4_n53_c6;
+  logic [19:0] k4_n55_c6;
+  logic [12:0] k4_n59_c7;
+  logic [12:0] k4_n60_c7;
+  logic [12:0] k4_n61_c7;
+  logic [12:0] k4_n64_c6, k4_n64_c7, k4_n64_c8;
+  logic [12:0] k4_n65_c8;
+  logic [11:0] k4_n70_c9;
+  logic [11:0] k4_n74_c3;
+  logic [11:0] k4_n75_c3;
+  logic [25:0] k4_n82_c6;
+  logic [19:0] k4_n84_c6;
+  logic [12:0] k4_n88_c7;
+  logic [12:0] k4_n89_c7;
+  logic [12:0] k4_n90_c7;
+  logic [12:0] k4_n93_c6, k4_n93_c7, k4_n93_c8;
+  logic [12:0] k4_n94_c8;
+  logic [11:0] k4_n99_c9;
+  logic [11:0] k4_n103_c3;
+  logic [11:0] k4_n104_c3;
+  logic [25:0] k4_n111_c6;
+  logic [19:0] k4_n113_c6;
+  logic [12:0] k4_n117_c7;
+  logic [12:0] k4_n118_c7;
+  logic [12:0] k4_n119_c7;
+  logic [12:0] k4_n122_c6, k4_n122_c7, k4_n122_c8;
+  logic [12:0] k4_n123_c8;
+  logic [11:0] k4_n128_c9;
   logic [11:0] k4_n6;
   assign k4_n6 = c_read_data[2'd0];
   logic [11:0] k4_n8;
@@ -3348,7 +3356,7 @@ module hls_product_reversed (
   logic [23:0] k4_n9;
   assign k4_n9 = k4_n9_p[1];
   always_ff @(posedge clk_i) begin
-    k4_n9_p[0] <= 24'(k4_n6) * 24'(k4_n8);
+    k4_n9_p[0] <= 24'(k4_n6_c3) * 24'(k4_n8_c3);
     k4_n9_p[1] <= k4_n9_p[0];
   end
   logic [12:0] k4_n13;
@@ -3368,7 +3376,7 @@ module hls_product_reversed (
   logic [19:0] k4_n23;
   assign k4_n23 = k4_n17 + 20'(k4_n22);
   logic [25:0] k4_n24;
-  assign k4_n24 = k4_n21_c5 - 26'(k4_n23_c5);
+  assign k4_n24 = k4_n21_c6 - 26'(k4_n23_c6);
   logic [11:0] k4_n25;
   assign k4_n25 = 12'(k4_n24 >> 4'd14);
   logic [12:0] k4_n28;
@@ -3380,15 +3388,15 @@ module hls_product_reversed (
   logic [12:0] k4_n33;
   assign k4_n33 = 13'(k4_n25) + k4_n28;
   logic [12:0] k4_n34;
-  assign k4_n34 = k4_n32_c6 + k4_n33_c6;
+  assign k4_n34 = k4_n32_c7 + k4_n33_c7;
   logic [12:0] k4_n35;
-  assign k4_n35 = k4_n34 - k4_n30_c6;
+  assign k4_n35 = k4_n34 - k4_n30_c7;
   logic [12:0] k4_n36;
   assign k4_n36 = 13'(k4_n9) & 13'd8191;
   logic [12:0] k4_n37;
   assign k4_n37 = k4_n35 & 13'd8191;
   logic [12:0] k4_n38;
-  assign k4_n38 = k4_n36_c7 - k4_n37_c7;
+  assign k4_n38 = k4_n36_c8 - k4_n37_c8;
   logic [12:0] k4_n39;
   assign k4_n39 = k4_n38 & 13'd8191;
   logic k4_n40;
@@ -3405,7 +3413,7 @@ module hls_product_reversed (
   logic [23:0] k4_n47;
   assign k4_n47 = k4_n47_p[1];
   always_ff @(posedge clk_i) begin
-    k4_n47_p[0] <= 24'(k4_n45) * 24'(k4_n46);
+    k4_n47_p[0] <= 24'(k4_n45_c3) * 24'(k4_n46_c3);
     k4_n47_p[1] <= k4_n47_p[0];
   end
   logic [12:0] k4_n48;
@@ -3425,7 +3433,7 @@ module hls_product_reversed (
   logic [19:0] k4_n55;
   assign k4_n55 = k4_n50 + 20'(k4_n54);
   logic [25:0] k4_n56;
-  assign k4_n56 = k4_n53_c5 - 26'(k4_n55_c5);
+  assign k4_n56 = k4_n53_c6 - 26'(k4_n55_c6);
   logic [11:0] k4_n57;
   assign k4_n57 = 12'(k4_n56 >> 4'd14);
   logic [12:0] k4_n58;
@@ -3437,15 +3445,15 @@ module hls_product_reversed (
   logic [12:0] k4_n61;
   assign k4_n61 = 13'(k4_n57) + k4_n58;
   logic [12:0] k4_n62;
-  assign k4_n62 = k4_n60_c6 + k4_n61_c6;
+  assign k4_n62 = k4_n60_c7 + k4_n61_c7;
   logic [12:0] k4_n63;
-  assign k4_n63 = k4_n62 - k4_n59_c6;
+  assign k4_n63 = k4_n62 - k4_n59_c7;
   logic [12:0] k4_n64;
   assign k4_n64 = 13'(k4_n47) & 13'd8191;
   logic [12:0] k4_n65;
   assign k4_n65 = k4_n63 & 13'd8191;
   logic [12:0] k4_n66;
-  assign k4_n66 = k4_n64_c7 - k4_n65_c7;
+  assign k4_n66 = k4_n64_c8 - k4_n65_c8;
   logic [12:0] k4_n67;
   assign k4_n67 = k4_n66 & 13'd8191;
   logic k4_n68;
@@ -3462,7 +3470,7 @@ module hls_product_reversed (
   logic [23:0] k4_n76;
   assign k4_n76 = k4_n76_p[1];
   always_ff @(posedge clk_i) begin
-    k4_n76_p[0] <= 24'(k4_n74) * 24'(k4_n75);
+    k4_n76_p[0] <= 24'(k4_n74_c3) * 24'(k4_n75_c3);
     k4_n76_p[1] <= k4_n76_p[0];
   end
   logic [12:0] k4_n77;
@@ -3482,7 +3490,7 @@ module hls_product_reversed (
   logic [19:0] k4_n84;
   assign k4_n84 = k4_n79 + 20'(k4_n83);
   logic [25:0] k4_n85;
-  assign k4_n85 = k4_n82_c5 - 26'(k4_n84_c5);
+  assign k4_n85 = k4_n82_c6 - 26'(k4_n84_c6);
   logic [11:0] k4_n86;
   assign k4_n86 = 12'(k4_n85 >> 4'd14);
   logic [12:0] k4_n87;
@@ -3494,15 +3502,15 @@ module hls_product_reversed (
   logic [12:0] k4_n90;
   assign k4_n90 = 13'(k4_n86) + k4_n87;
   logic [12:0] k4_n91;
-  assign k4_n91 = k4_n89_c6 + k4_n90_c6;
+  assign k4_n91 = k4_n89_c7 + k4_n90_c7;
   logic [12:0] k4_n92;
-  assign k4_n92 = k4_n91 - k4_n88_c6;
+  assign k4_n92 = k4_n91 - k4_n88_c7;
   logic [12:0] k4_n93;
   assign k4_n93 = 13'(k4_n76) & 13'd8191;
   logic [12:0] k4_n94;
   assign k4_n94 = k4_n92 & 13'd8191;
   logic [12:0] k4_n95;
-  assign k4_n95 = k4_n93_c7 - k4_n94_c7;
+  assign k4_n95 = k4_n93_c8 - k4_n94_c8;
   logic [12:0] k4_n96;
   assign k4_n96 = k4_n95 & 13'd8191;
   logic k4_n97;
@@ -3519,7 +3527,7 @@ module hls_product_reversed (
   logic [23:0] k4_n105;
   assign k4_n105 = k4_n105_p[1];
   always_ff @(posedge clk_i) begin
-    k4_n105_p[0] <= 24'(k4_n103) * 24'(k4_n104);
+    k4_n105_p[0] <= 24'(k4_n103_c3) * 24'(k4_n104_c3);
     k4_n105_p[1] <= k4_n105_p[0];
   end
   logic [12:0] k4_n106;
@@ -3539,7 +3547,7 @@ module hls_product_reversed (
   logic [19:0] k4_n113;
   assign k4_n113 = k4_n108 + 20'(k4_n112);
   logic [25:0] k4_n114;
-  assign k4_n114 = k4_n111_c5 - 26'(k4_n113_c5);
+  assign k4_n114 = k4_n111_c6 - 26'(k4_n113_c6);
   logic [11:0] k4_n115;
   assign k4_n115 = 12'(k4_n114 >> 4'd14);
   logic [12:0] k4_n116;
@@ -3551,15 +3559,15 @@ module hls_product_reversed (
   logic [12:0] k4_n119;
   assign k4_n119 = 13'(k4_n115) + k4_n116;
   logic [12:0] k4_n120;
-  assign k4_n120 = k4_n118_c6 + k4_n119_c6;
+  assign k4_n120 = k4_n118_c7 + k4_n119_c7;
   logic [12:0] k4_n121;
-  assign k4_n121 = k4_n120 - k4_n117_c6;
+  assign k4_n121 = k4_n120 - k4_n117_c7;
   logic [12:0] k4_n122;
   assign k4_n122 = 13'(k4_n105) & 13'd8191;
   logic [12:0] k4_n123;
   assign k4_n123 = k4_n121 & 13'd8191;
   logic [12:0] k4_n124;
-  assign k4_n124 = k4_n122_c7 - k4_n123_c7;
+  assign k4_n124 = k4_n122_c8 - k4_n123_c8;
   logic [12:0] k4_n125;
   assign k4_n125 = k4_n124 & 13'd8191;
   logic k4_n126;
@@ -3577,46 +3585,55 @@ module hls_product_reversed (
     k4_l0_points_q_c6 <= k4_l0_points_q_c5;
     k4_l0_points_q_c7 <= k4_l0_points_q_c6;
     k4_l0_points_q_c8 <= k4_l0_points_q_c7;
-    k4_n21_c5 <= k4_n21;
-    k4_n23_c5 <= k4_n23;
-    k4_n30_c6 <= k4_n30;
-    k4_n32_c6 <= k4_n32;
-    k4_n33_c6 <= k4_n33;
-    k4_n36_c5 <= k4_n36;
-    k4_n36_c6 <= k4_n36_c5;
+    k4_l0_points_q_c9 <= k4_l0_points_q_c8;
+    k4_n6_c3 <= k4_n6;
+    k4_n8_c3 <= k4_n8;
+    k4_n21_c6 <= k4_n21;
+    k4_n23_c6 <= k4_n23;
+    k4_n30_c7 <= k4_n30;
+    k4_n32_c7 <= k4_n32;
+    k4_n33_c7 <= k4_n33;
+    k4_n36_c6 <= k4_n36;
     k4_n36_c7 <= k4_n36_c6;
-    k4_n37_c7 <= k4_n37;
-    k4_n42_c8 <= k4_n42;
-    k4_n53_c5 <= k4_n53;
-    k4_n55_c5 <= k4_n55;
-    k4_n59_c6 <= k4_n59;
-    k4_n60_c6 <= k4_n60;
-    k4_n61_c6 <= k4_n61;
-    k4_n64_c5 <= k4_n64;
-    k4_n64_c6 <= k4_n64_c5;
+    k4_n36_c8 <= k4_n36_c7;
+    k4_n37_c8 <= k4_n37;
+    k4_n42_c9 <= k4_n42;
+    k4_n45_c3 <= k4_n45;
+    k4_n46_c3 <= k4_n46;
+    k4_n53_c6 <= k4_n53;
+    k4_n55_c6 <= k4_n55;
+    k4_n59_c7 <= k4_n59;
+    k4_n60_c7 <= k4_n60;
+    k4_n61_c7 <= k4_n61;
+    k4_n64_c6 <= k4_n64;
     k4_n64_c7 <= k4_n64_c6;
-    k4_n65_c7 <= k4_n65;
-    k4_n70_c8 <= k4_n70;
-    k4_n82_c5 <= k4_n82;
-    k4_n84_c5 <= k4_n84;
-    k4_n88_c6 <= k4_n88;
-    k4_n89_c6 <= k4_n89;
-    k4_n90_c6 <= k4_n90;
-    k4_n93_c5 <= k4_n93;
-    k4_n93_c6 <= k4_n93_c5;
+    k4_n64_c8 <= k4_n64_c7;
+    k4_n65_c8 <= k4_n65;
+    k4_n70_c9 <= k4_n70;
+    k4_n74_c3 <= k4_n74;
+    k4_n75_c3 <= k4_n75;
+    k4_n82_c6 <= k4_n82;
+    k4_n84_c6 <= k4_n84;
+    k4_n88_c7 <= k4_n88;
+    k4_n89_c7 <= k4_n89;
+    k4_n90_c7 <= k4_n90;
+    k4_n93_c6 <= k4_n93;
     k4_n93_c7 <= k4_n93_c6;
-    k4_n94_c7 <= k4_n94;
-    k4_n99_c8 <= k4_n99;
-    k4_n111_c5 <= k4_n111;
-    k4_n113_c5 <= k4_n113;
-    k4_n117_c6 <= k4_n117;
-    k4_n118_c6 <= k4_n118;
-    k4_n119_c6 <= k4_n119;
-    k4_n122_c5 <= k4_n122;
-    k4_n122_c6 <= k4_n122_c5;
+    k4_n93_c8 <= k4_n93_c7;
+    k4_n94_c8 <= k4_n94;
+    k4_n99_c9 <= k4_n99;
+    k4_n103_c3 <= k4_n103;
+    k4_n104_c3 <= k4_n104;
+    k4_n111_c6 <= k4_n111;
+    k4_n113_c6 <= k4_n113;
+    k4_n117_c7 <= k4_n117;
+    k4_n118_c7 <= k4_n118;
+    k4_n119_c7 <= k4_n119;
+    k4_n122_c6 <= k4_n122;
     k4_n122_c7 <= k4_n122_c6;
-    k4_n123_c7 <= k4_n123;
-    k4_n128_c8 <= k4_n128;
+    k4_n122_c8 <= k4_n122_c7;
+    k4_n123_c8 <= k4_n123;
+    k4_n128_c9 <= k4_n128;
   end
   // Line 86: reads c.
   logic k4_x0_en;
@@ -3634,13 +3651,13 @@ module hls_product_reversed (
   assign k4_x1_row = k4_l0_points_q;
   // Line 88: writes c.
   logic k4_x2_en;
-  assign k4_x2_en = k4_valid[8];
+  assign k4_x2_en = k4_valid[9];
   logic [11:0] k4_x2_data;
-  assign k4_x2_data = k4_n42_c8;
+  assign k4_x2_data = k4_n42_c9;
   logic [1:0] k4_x2_bank;
   assign k4_x2_bank = 2'd0;
   logic [5:0] k4_x2_row;
-  assign k4_x2_row = k4_l0_points_q_c8;
+  assign k4_x2_row = k4_l0_points_q_c9;
   // Line 86: reads c.
   logic k4_x3_en;
   assign k4_x3_en = k4_valid[0];
@@ -3657,13 +3674,13 @@ module hls_product_reversed (
   assign k4_x4_row = k4_l0_points_q;
   // Line 88: writes c.
   logic k4_x5_en;
-  assign k4_x5_en = k4_valid[8];
+  assign k4_x5_en = k4_valid[9];
   logic [11:0] k4_x5_data;
-  assign k4_x5_data = k4_n70_c8;
+  assign k4_x5_data = k4_n70_c9;
   logic [1:0] k4_x5_bank;
   assign k4_x5_bank = 2'd1;
   logic [5:0] k4_x5_row;
-  assign k4_x5_row = k4_l0_points_q_c8;
+  assign k4_x5_row = k4_l0_points_q_c9;
   // Line 86: reads c.
   logic k4_x6_en;
   assign k4_x6_en = k4_valid[0];
@@ -3680,13 +3697,13 @@ module hls_product_reversed (
   assign k4_x7_row = k4_l0_points_q;
   // Line 88: writes c.
   logic k4_x8_en;
-  assign k4_x8_en = k4_valid[8];
+  assign k4_x8_en = k4_valid[9];
   logic [11:0] k4_x8_data;
-  assign k4_x8_data = k4_n99_c8;
+  assign k4_x8_data = k4_n99_c9;
   logic [1:0] k4_x8_bank;
   assign k4_x8_bank = 2'd2;
   logic [5:0] k4_x8_row;
-  assign k4_x8_row = k4_l0_points_q_c8;
+  assign k4_x8_row = k4_l0_points_q_c9;
   // Line 86: reads c.
   logic k4_x9_en;
   assign k4_x9_en = k4_valid[0];
@@ -3703,13 +3720,13 @@ module hls_product_reversed (
   assign k4_x10_row = k4_l0_points_q;
   // Line 88: writes c.
   logic k4_x11_en;
-  assign k4_x11_en = k4_valid[8];
+  assign k4_x11_en = k4_valid[9];
   logic [11:0] k4_x11_data;
-  assign k4_x11_data = k4_n128_c8;
+  assign k4_x11_data = k4_n128_c9;
   logic [1:0] k4_x11_bank;
   assign k4_x11_bank = 2'd3;
   logic [5:0] k4_x11_row;
-  assign k4_x11_row = k4_l0_points_q_c8;
+  assign k4_x11_row = k4_l0_points_q_c9;
 
   // Kernel REVERSE: while k5_valid[i] is high, an iteration is in its cycle i.
   logic k5_issue, k5_all_q;
@@ -5679,7 +5696,7 @@ module hls_product_reversed (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) cycles_q <= '0;
     else cycles_q <= idle_o ? 11'd1 : cycles_q + 1'b1;
-    if (rst_ni && done_o) assert (cycles_q == 11'd1846) else $error("a run of another length");
+    if (rst_ni && done_o) assert (cycles_q == 11'd1847) else $error("a run of another length");
   end
 `endif
 endmodule

@@ -142,7 +142,10 @@ impl<'a> Work<'a> {
             Role::Table(_) => 0.0,
             _ if memory.mode == Some(Mode::Stream) => 0.0,
             _ if is_registers(memory) => self.target.selection(self.choices[access]),
-            _ if self.kernel.graph.constant(self.addresses[access].bank).is_some() => 0.0,
+            // A read of one bank has a wire, and no selection.
+            _ if self.kernel.graph.constant(self.addresses[access].bank).is_some() => {
+                self.target.selection(self.banks(access)).min(self.target.lut)
+            }
             _ => self.target.selection(self.banks(access)),
         };
         (cycle + read_cycles(memory), self.target.register_out + selection)
