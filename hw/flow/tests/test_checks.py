@@ -314,6 +314,24 @@ class Axi(unittest.TestCase):
         self.assertEqual(first, second)
 
 
+class ProofRecord(unittest.TestCase):
+    """The record of some proofs."""
+
+    def test_proofs_that_did_not_run_stay_in_the_record(self) -> None:
+        """In the order of the list; those that are listed no more go, and so do those of other tools."""
+        listed = [{"name": name, "unit": "unit"} for name in ("one", "two")]
+        with tempfile.TemporaryDirectory() as name:
+            path = Path(name) / "proofs.json"
+            old = [{**proof, "proved": True, "seconds": 1.0} for proof in [*listed, {"name": "gone", "unit": "unit"}]]
+            prove.report(old, [*listed, {"name": "gone"}], path)
+            prove.report([{**listed[0], "proved": True, "seconds": 2.0}], listed, path)
+            record = json.loads(path.read_text())
+            self.assertEqual([(one["name"], one["seconds"]) for one in record["proofs"]], [("one", 2.0), ("two", 1.0)])
+            path.write_text(json.dumps({**record, "tool_versions": {}}))
+            prove.report(old[1:2], listed, path)
+            self.assertEqual([one["name"] for one in json.loads(path.read_text())["proofs"]], ["two"])
+
+
 class Prove(unittest.TestCase):
     """What is proved is there."""
 
