@@ -96,7 +96,7 @@ pub(crate) fn montgomery(source: &mut Source) -> Arrays {
     let n = any(source) | BigUint::from(1u32) | (BigUint::from(1u32) << 255);
     let [a, b] = [0; 2].map(|_| (any(source) << 1 | BigUint::from(source.below(2))) % (&n << 1));
     let low = limbs(&n, 17, 1)[0];
-    let inverse = (1..1 << 17).find(|inverse| inverse * low & 0x1ffff == 1).expect("n is odd");
+    let inverse = (1..1 << 17).find(|inverse| (inverse * low) & 0x1ffff == 1).expect("n is odd");
     BTreeMap::from([
         ("a".to_owned(), limbs(&a, 26, 10)),
         ("b".to_owned(), limbs(&b, 17, 16)),
