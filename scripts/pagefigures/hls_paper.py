@@ -323,11 +323,9 @@ def hw_hls_by_hand() -> str:
         figures = (f"{one[name]:,}" for name in ("latency", "cycles", "lut", "ff", "dsp"))
         lines.append([title, *figures, f"{min(speeds):.0f} to {max(speeds):.0f}"])
     ours, hand = (known[case] for case in BY_HAND)
-    often, speed = (
-        ours["cycles"] / hand["cycles"],
-        (statistics.mean(one["ecp5_fmax_mhz"].values()) for one in (hand, ours)),
-    )
-    by_clock = often * next(speed) / next(speed)
+    often = ours["cycles"] / hand["cycles"]
+    mhz = {case: statistics.mean(known[case]["ecp5_fmax_mhz"].values()) for case in BY_HAND}
+    by_clock = often * mhz["mont_mul/b256"] / mhz["hls/montgomery"]
     text = (
         f"Operands of 256 bits. In equal cycles, [mont_mul](mont_mul.md) accepts {digits(often)} products for one of `hls_montgomery`, and "
         f"{digits(by_clock)} at the mean Fmax of each design, with {digits(hand['dsp'] / ours['dsp'])} times the DSP. It reads "

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ciphermill_math::ntt::reference::bit_reverse;
 use num_bigint::BigUint;
 
 use crate::support::Source;
@@ -28,7 +29,7 @@ fn value<'c>(coefficients: impl DoubleEndedIterator<Item = &'c u64>, x: u64, q: 
 
 /// An index of `n` with its bits in the other order.
 fn reversed(index: usize, n: usize) -> usize {
-    index.reverse_bits() >> (usize::BITS - n.ilog2())
+    bit_reverse(index, n.ilog2())
 }
 
 fn in_reversed_order(words: &[u64]) -> Vec<u64> {
@@ -79,7 +80,7 @@ fn convolution(a: &[u64], b: &[u64], q: u64, is_negacyclic: bool) -> Vec<u64> {
     product
 }
 
-/// The number of limbs of some bits.
+/// The number whose limbs of `bits` bits these are, the lowest first.
 fn joined(limbs: &[u64], bits: u32) -> BigUint {
     limbs.iter().rev().fold(BigUint::ZERO, |number, &limb| (number << bits) + limb)
 }

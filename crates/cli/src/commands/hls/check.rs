@@ -11,8 +11,9 @@ Example:
   $ ciphermill hls check hw/hls/ntt_gs.c -D N=256 -D Q=3329 -D B=2
 
 A source that cannot be compiled is refused with file, line, column, the violated bound and a way out. II is the \
-number of cycles from one iteration to the next; `ports` is the demand of ports that an iteration has on average, and \
-`dependences` is the lower bound by the dependences among iterations. `gap` counts the idle cycles after each run of the innermost loop.")]
+number of cycles from one iteration to the next; `ports` is the demand of ports that an iteration has on average, \
+and `dependences` is the lower bound by the dependences among iterations. `gap` counts the idle cycles after each run \
+of the innermost loop.")]
 pub(super) struct Args {
     #[command(flatten)]
     source: SourceArgs,
