@@ -115,6 +115,10 @@ fn leave_out(before: &mut [Option<i128>], after: &mut [Option<i128>], bits: u32)
 
 /// Simulates some programs together. Returns the cycles of their runs.
 fn simulated(root: &Path, compiled: &[Compiled]) -> u64 {
+    for one in compiled {
+        let warnings = verilator::warnings(root, &one.name, &one.module());
+        assert!(warnings.is_empty(), "{}: {warnings}", one.name);
+    }
     let folder = tempfile::tempdir().expect("a folder for a simulation");
     let programs: Vec<Program> = compiled.iter().map(|one| one.program.clone()).collect();
     let expected = outcomes(folder.path(), &programs);

@@ -483,6 +483,10 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
         .chain(others)
         .chain(outside)
         .collect();
+    for one in &modules {
+        let warnings = verilator::warnings(&root, one.name, &one.text());
+        assert!(warnings.is_empty(), "{}: {warnings}", one.name);
+    }
     let (success, text) = simulated(&root, &sources(&modules));
     assert!(success && text.contains("all right"), "{text}");
     let raised = |one: &Module| {

@@ -53,7 +53,7 @@ impl Emission<'_> {
         if most > 0 {
             self.history(out, signal, most);
         }
-        let _ = writeln!(out, "  always_ff @(posedge clk_i) begin");
+        let _ = writeln!(out, "  always_ff @(posedge clk_i or negedge rst_ni) begin");
         let _ =
             writeln!(out, "    if (rst_ni) for (int cycles = {least}; cycles <= {most}; cycles += {interval}) begin");
         let _ = writeln!(out, "      assert (!({signal}_first && {signal}_second[cycles] &&");

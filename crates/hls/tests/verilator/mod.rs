@@ -22,6 +22,19 @@ pub(crate) fn find() -> Option<PathBuf> {
 /// The module of products wider than a multiplier.
 const PRIM_MUL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../hw/rtl/prim/prim_mul.sv");
 
+/// Verilator's warnings about a module, of which a user may turn each into an error. A value has all bits that any cycle needs, so
+/// unused bits are right.
+pub(crate) fn warnings(root: &Path, name: &str, text: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = format!("{name}.sv");
+    std::fs::write(folder.path().join(&file), text).expect("a module");
+    let mut lint = Command::new(root.join("bin/verilator_bin"));
+    lint.env("VERILATOR_ROOT", root).current_dir(folder.path());
+    lint.args(["--lint-only", "-Wall", "-Wno-UNUSEDSIGNAL", "--quiet", "--top-module", name, &file, PRIM_MUL]);
+    let done = lint.output().unwrap_or_else(|error| panic!("verilator: {error}"));
+    String::from_utf8_lossy(&done.stderr).into_owned()
+}
+
 /// Builds the bench of `bench.sv` in a folder.
 pub(crate) fn build(root: &Path, folder: &Path) -> Output {
     let mut build = Command::new(root.join("bin/verilator_bin"));
