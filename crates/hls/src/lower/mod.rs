@@ -139,6 +139,10 @@ impl<'u> Lowering<'u> {
             });
         }
         this.function_level(&function.body, true)?;
+        if function.result.is_some() && !ends_with_value(&function.body) {
+            let what = format!("`{}` returns no value", function.name);
+            return Err(Problem::new(function.place, what, "return one at its end"));
+        }
         this.end_straight()?;
         this.fill_with_zeros();
         if this.kernels.is_empty() {
@@ -550,6 +554,15 @@ impl<'u> Lowering<'u> {
                 Err(Problem::new(one.place, what, "read it in the inner loop, or copy it in an earlier loop"))
             }
         }
+    }
+}
+
+/// Whether the last one of some statements returns a value.
+fn ends_with_value(statements: &[Stmt]) -> bool {
+    match statements.last().map(|one| &one.kind) {
+        Some(StmtKind::Return(value)) => value.is_some(),
+        Some(StmtKind::Block(inner)) => ends_with_value(inner),
+        _ => false,
     }
 }
 

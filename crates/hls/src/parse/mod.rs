@@ -5,6 +5,7 @@ mod condition;
 mod expression;
 mod macros;
 mod preprocess;
+mod scopes;
 mod statement;
 mod types;
 mod words;
@@ -56,6 +57,7 @@ fn unit(source: &Source, defines: &[(String, String)]) -> Result<Unit> {
     let text = Text { text: source.text(), file: 0, at: None };
     let tree = tree(text, text.begin())?;
     file.items(text, children(tree.root_node()))?;
+    scopes::check(&file.unit)?;
     Ok(file.unit)
 }
 
@@ -125,7 +127,14 @@ fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
             } else {
                 format!("a syntax error near `{near}`")
             };
-            return Err(text.problem(node, what, "write C that a C compiler accepts"));
+            return Err(match pragma_before_body(text, node) {
+                Some(place) => Problem::new(
+                    place,
+                    "a pragma between a loop or a condition and its body",
+                    "put braces around the body, and the pragma first into them",
+                ),
+                None => text.problem(node, what, "write C that a C compiler accepts"),
+            });
         }
         if node.kind().ends_with("identifier") && !words::is_name(text.of(node)) {
             let what = format!("`{}` has other characters than ASCII letters, digits and `_`", text.short(node));
@@ -146,6 +155,22 @@ fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
             depth -= 1;
         }
     }
+}
+
+/// The place of a pragma in front of the body of a loop or a condition, if the node is the body that is missing there.
+fn pragma_before_body(text: Text<'_>, node: Node<'_>) -> Option<Place> {
+    let empty = node.parent().filter(|body| node.is_missing() && body.named_child_count() == 0);
+    let around = empty.and_then(|body| body.parent())?;
+    if !["for_statement", "if_statement"].contains(&around.kind()) {
+        return None;
+    }
+    let rest = &text.text[node.start_byte()..];
+    let begin = text.text.len() - rest.trim_start().len();
+    let is_pragma = text.text[begin..].strip_prefix('#').is_some_and(|rest| rest.trim_start().starts_with("pragma"));
+    let before = &text.text[..begin];
+    let (line, column) = (before.matches('\n').count(), before.len() - before.rfind('\n').map_or(0, |at| at + 1));
+    let place = Place { file: text.file, line: line as u32 + 1, column: column as u32 + 1 };
+    is_pragma.then(|| text.at.unwrap_or(place))
 }
 
 /// The named children of a node, without comments.

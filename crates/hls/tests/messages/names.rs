@@ -5,6 +5,68 @@ use super::Case;
 /// Functions.
 pub(super) const FUNCTIONS: &[Case] = &[
     (
+        "two functions of a name",
+        r"static uint8_t g(uint8_t x) { return x; }
+static uint8_t g(uint8_t x) { return x ^ 1; }
+void f(uint8_t a[4]) { a[0] = g(a[1]); }",
+        "f.c:5:16: `g` is declared twice in a scope, first at f.c:4:16; rename one of the two, or remove it",
+    ),
+    (
+        "a function with the name of a constant",
+        r"static const uint8_t g[2] = {1, 2};
+void g(uint8_t a[4]) { a[0] = 1; }
+void f(uint8_t a[4]) { g(a); }",
+        "f.c:5:6: `g` is declared twice in a scope, first at f.c:4:22; rename one of the two, or remove it",
+    ),
+    (
+        "a variable with the name of a parameter",
+        r"void f(uint8_t a[4], uint8_t x) {
+  uint8_t x = 1;
+  a[0] = x;
+}",
+        "f.c:5:11: `x` is declared twice in a scope, first at f.c:4:30; rename one of the two, or remove it",
+    ),
+    (
+        "two loops with a label",
+        r"void f(uint8_t a[4]) {
+X:
+  for (unsigned i = 0; i < 4; i++) a[i] = 1;
+X:
+  for (unsigned i = 0; i < 4; i++) a[i] = 2;
+}",
+        "f.c:8:3: `X` is declared twice in a scope, first at f.c:6:3; rename one of the two, or remove it",
+    ),
+    (
+        "a write to a constant array",
+        r"void f(const uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++) a[i] = 1;
+}",
+        "f.c:5:36: `a` is a constant; remove its `const`, or assign to another variable",
+    ),
+    (
+        "an assignment to a constant parameter",
+        r"void f(uint8_t a[4], const uint8_t x) {
+  x += 1;
+  a[0] = x;
+}",
+        "f.c:5:3: `x` is a constant; remove its `const`, or assign to another variable",
+    ),
+    (
+        "a function that returns no value",
+        r"uint8_t f(uint8_t a) {
+  a = 3;
+}",
+        "f.c:4:9: `f` returns no value; return one at its end",
+    ),
+    (
+        "a return without a value",
+        r"uint8_t f(uint8_t a) {
+  a = 3;
+  return;
+}",
+        "f.c:4:9: `f` returns no value; return one at its end",
+    ),
+    (
         "recursion",
         r"static uint8_t g(uint8_t x) { return x ? g(x / 2) : 0; }
 void f(uint8_t a[4]) {

@@ -5,6 +5,33 @@ use super::Case;
 /// Pragmas.
 pub(super) const PRAGMAS: &[Case] = &[
     (
+        "a pragma before the body of a loop",
+        r"void f(uint8_t a[4]) {
+  for (unsigned i = 0; i < 4; i++)
+    #pragma HLS pipeline
+    a[i] = 1;
+}",
+        "f.c:6:5: a pragma between a loop or a condition and its body; put braces around the body, and the pragma first into them",
+    ),
+    (
+        "a pragma before the body of a condition",
+        r"void f(uint8_t a[4]) {
+  if (a[0] > 1)
+#pragma HLS pipeline
+    a[2] = 1;
+}",
+        "f.c:6:1: a pragma between a loop or a condition and its body; put braces around the body, and the pragma first into them",
+    ),
+    (
+        "a pragma after a statement without its semicolon",
+        r"void f(uint8_t a[4]) {
+  a[0] = 1
+#pragma HLS pipeline
+  a[1] = 2;
+}",
+        "f.c:5:3: a syntax error near `a[0] = 1`; write C that a C compiler accepts",
+    ),
+    (
         "another pragma",
         r"void f(uint8_t a[4]) {
 #pragma omp parallel

@@ -505,7 +505,7 @@ void f(uint64_t a[4]) {
   n = 4;
   a[0] = n;
 }",
-        "f.c:6:3: `n` is a constant; assign to a variable",
+        "f.c:6:3: `n` is a constant; remove its `const`, or assign to another variable",
     ),
     (
         "a table that is assigned to",
@@ -513,6 +513,18 @@ void f(uint64_t a[4]) {
 void f(uint8_t a[4]) {
   t[0] = a[0];
 }",
-        "f.c:6:3: `t` is a table; remove `static` or `const`, or fill it by a function of constants alone",
+        "f.c:6:3: `t` is a constant; remove its `const`, or assign to another variable",
+    ),
+    (
+        "a table that is assigned to after its function",
+        r"static void fill(uint8_t t[2]) {
+  for (unsigned i = 0; i < 2; i++) t[i] = i;
+}
+void f(uint8_t a[4]) {
+  static uint8_t t[2];
+  fill(t);
+  for (unsigned i = 0; i < 2; i++) t[i] = a[i];
+}",
+        "f.c:10:36: `t` is a table; remove `static` or `const`, or fill it by a function of constants alone",
     ),
 ];

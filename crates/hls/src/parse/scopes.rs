@@ -1,0 +1,105 @@
+//! C's rules for names: a scope has a name once, and nothing assigns to a `const`.
+
+use std::collections::HashMap;
+
+use crate::ast::{Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Unit};
+use crate::diagnostic::{Place, Problem, Result};
+
+/// A declared name.
+#[derive(Clone, Copy)]
+struct Declared {
+    place: Place,
+    constant: bool,
+}
+
+/// Names of one kind in a scope, or labels of a function.
+type Names<'u> = HashMap<&'u str, Declared>;
+
+/// Checks all names of a source, as a C compiler does.
+pub(super) fn check(unit: &Unit) -> Result<()> {
+    let mut scopes = Scopes { names: vec![Names::new()], labels: Names::new() };
+    let constants = unit.constants.iter().map(|one| (&one.name, one.place));
+    let functions = unit.functions.iter().map(|one| (&one.name, one.place));
+    for (name, place) in constants.chain(functions) {
+        scopes.declare(name, place, true)?;
+    }
+    unit.functions.iter().try_for_each(|one| scopes.function(one))
+}
+
+/// The names around a statement.
+struct Scopes<'u> {
+    /// The innermost scope is the last one.
+    names: Vec<Names<'u>>,
+    labels: Names<'u>,
+}
+
+/// Adds a name, unless it is among the others.
+fn add<'u>(names: &mut Names<'u>, name: &'u str, place: Place, constant: bool) -> Result<()> {
+    match names.insert(name, Declared { place, constant }) {
+        None => Ok(()),
+        Some(first) => {
+            let what = format!("`{name}` is declared twice in a scope, first at {{also}}");
+            Err(Problem::new(place, what, "rename one of the two, or remove it").and(first.place))
+        }
+    }
+}
+
+impl<'u> Scopes<'u> {
+    fn declare(&mut self, name: &'u str, place: Place, constant: bool) -> Result<()> {
+        self.names.last_mut().map_or(Ok(()), |scope| add(scope, name, place, constant))
+    }
+
+    fn declarations(&mut self, all: &'u [Declaration]) -> Result<()> {
+        all.iter().try_for_each(|one| self.declare(&one.name, one.place, one.constant))
+    }
+
+    /// The parameters of a function are in the scope of its outermost statements.
+    fn function(&mut self, one: &'u Function) -> Result<()> {
+        self.labels.clear();
+        self.names.push(Names::new());
+        self.declarations(&one.parameters)?;
+        one.body.iter().try_for_each(|statement| self.statement(statement))?;
+        self.names.pop();
+        Ok(())
+    }
+
+    fn statement(&mut self, one: &'u Stmt) -> Result<()> {
+        match &one.kind {
+            StmtKind::Declare(declarations) => self.declarations(declarations),
+            StmtKind::Assign(target, ..) => self.assigned(target),
+            StmtKind::If(_, yes, no) => {
+                self.statement(yes)?;
+                no.as_ref().map_or(Ok(()), |no| self.statement(no))
+            }
+            StmtKind::For(inner) => self.repeated(inner, one.place),
+            StmtKind::Block(inner) => {
+                self.names.push(Names::new());
+                inner.iter().try_for_each(|statement| self.statement(statement))?;
+                self.names.pop();
+                Ok(())
+            }
+            StmtKind::Call(..) | StmtKind::Assert(_) | StmtKind::Return(_) | StmtKind::Pragma(_) => Ok(()),
+        }
+    }
+
+    fn repeated(&mut self, one: &'u For, place: Place) -> Result<()> {
+        if let Some(label) = &one.label {
+            add(&mut self.labels, label, place, false)?;
+        }
+        self.names.push(Names::from([(one.variable.as_str(), Declared { place, constant: false })]));
+        self.statement(&one.body)?;
+        self.names.pop();
+        Ok(())
+    }
+
+    fn assigned(&self, target: &Expr) -> Result<()> {
+        let (ExprKind::Name(name) | ExprKind::Element(name, _)) = &target.kind else { return Ok(()) };
+        match self.names.iter().rev().find_map(|scope| scope.get(name.as_str())) {
+            Some(one) if one.constant => {
+                let way_out = "remove its `const`, or assign to another variable";
+                Err(Problem::new(target.place, format!("`{name}` is a constant"), way_out))
+            }
+            _ => Ok(()),
+        }
+    }
+}
