@@ -242,14 +242,21 @@ fn an_exploration_marks_the_best_points() {
     assert!(text.contains("N=64 B=3: sizes.h:") && text.contains("estimates"), "{text}");
 
     explore(&[&vary[..], &["--out", "o"]].concat()).failed(&["o/ntt_gs.points.json exists already", "(--force)"]);
-    explore(&["--vary", "B=3,5"]).failed(&["nothing was run: hw/hls/sizes.h:", "B must be a power of two"]);
+    let refused = ["nothing was run: every point is refused. B=3: hw/hls/sizes.h:", ". B=5: hw/hls/sizes.h:"];
+    explore(&["--vary", "B=3,5"]).failed(&refused);
+    let saved =
+        bench.run(["hls", "explore", SOURCE, "-D", "Q=3329", "--vary", "B=1", "--out", "new/folders", "--mhz", "1000"]);
+    assert!(
+        saved.done().contains("MHz: the greatest clock") && !bench.read("new/folders/ntt_gs.points.csv").is_empty()
+    );
     // The first point need not be one that compiles.
     let mixed = explore(&["--vary", "B=3,1", "--json"]).json();
     assert_eq!(
         (&mixed["function"], mixed["points"][1]["figures"]["multipliers"].as_u64()),
         (&"ntt_gs".into(), Some(1))
     );
-    explore(&["--vary", "B=3", "--function", "ntt_gs"]).failed(&["nothing was run: sizes.h:"]);
+    explore(&["--vary", "B=3", "--function", "ntt_gs"])
+        .failed(&["nothing was run: every point is refused. B=3: sizes.h:"]);
     explore(&["--vary", "Q=1,2"]).usage(&["macro Q is given more than once", "(--vary)"]);
     explore(&["--vary", "B="]).usage(&["use NAME=VALUE,VALUE,…, as in B=1,2,4"]);
     let many: Vec<String> = (0..1025).map(|number| number.to_string()).collect();

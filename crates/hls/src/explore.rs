@@ -124,6 +124,9 @@ pub struct Figures {
     pub registers: u64,
     /// Block memories, an estimate.
     pub block_memories: u64,
+    /// The greatest clock in MHz by the delays of the technology. It may be below the clock of the schedules.
+    #[serde(default)]
+    pub attainable_mhz: u32,
 }
 
 impl Figures {
@@ -141,6 +144,7 @@ impl Figures {
             dsps: report.estimate.dsps,
             registers: report.estimate.registers,
             block_memories: report.estimate.block_memories,
+            attainable_mhz: report.target.attainable_mhz(),
         }
     }
 
@@ -186,8 +190,9 @@ impl Grid {
         [self.fixed.as_slice(), &self.values(point)].concat()
     }
 
-    /// The values of a point.
-    fn values(&self, point: usize) -> Vec<(String, String)> {
+    /// The macros of a point that vary, with their values.
+    #[must_use]
+    pub fn values(&self, point: usize) -> Vec<(String, String)> {
         let mut rest = point;
         let mut values = Vec::with_capacity(self.axes.len());
         for (name, all) in self.axes.iter().rev() {
@@ -266,7 +271,7 @@ impl Exploration {
     pub fn to_csv(&self) -> String {
         let mut out = self.varied.iter().map(|name| cell(name) + ",").collect::<String>();
         out += "cycles,interval,at_bound,multipliers,adder_bits,banks,luts_estimate,dsps_estimate,registers_estimate,\
-                block_memories_estimate,pareto,refusal\n";
+                block_memories_estimate,attainable_mhz,pareto,refusal\n";
         for point in &self.points {
             for name in &self.varied {
                 out += &cell(point.values.get(name).map_or("", String::as_str));
@@ -276,7 +281,7 @@ impl Exploration {
                 Some(one) => {
                     let _ = write!(
                         out,
-                        "{},{},{},{},{},{},{},{},{},{}",
+                        "{},{},{},{},{},{},{},{},{},{},{}",
                         one.cycles,
                         one.interval,
                         one.at_bound,
@@ -286,10 +291,11 @@ impl Exploration {
                         one.luts,
                         one.dsps,
                         one.registers,
-                        one.block_memories
+                        one.block_memories,
+                        one.attainable_mhz
                     );
                 }
-                None => out += ",,,,,,,,,",
+                None => out += ",,,,,,,,,,",
             }
             let _ = writeln!(out, ",{},{}", point.pareto, cell(point.refusal.as_deref().unwrap_or_default()));
         }

@@ -79,7 +79,7 @@ fn json_csv_and_picture_have_all_points() {
     assert_eq!(lines.len(), 7);
     assert!(lines[0].starts_with("N,B,cycles,interval,") && lines[0].ends_with(",pareto,refusal"));
     assert!(lines[1].starts_with("16,1,"));
-    assert!(lines[3].starts_with("16,8,,,,,,,,,,,false,\"sums.c:2:1: "), "{}", lines[3]);
+    assert!(lines[3].starts_with("16,8,,,,,,,,,,,,false,\"sums.c:2:1: "), "{}", lines[3]);
     let commas = lines[0].matches(',').count();
     assert_eq!(lines[1].matches(',').count(), commas);
     let svg = found.picture();

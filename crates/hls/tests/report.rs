@@ -88,11 +88,39 @@ fn the_data_of_a_block_memory_bounds_the_clock() {
         );
         let (source, target) = (Source::new("f.c", &text), Target::ecp5(mhz));
         let design = source.compile(&[], "f", &target).unwrap_or_else(|error| panic!("{error}"));
-        Report::of(&design, &source, &[], &target).notes(&target)
+        Report::of(&design, &source, &[], &target).notes()
     };
     assert!(notes(256, 200.0).is_empty() && notes(257, 160.0).is_empty());
     let expected = "the longest path takes 5.9 ns, more than a period of 200 MHz; use a clock of 169 MHz or less";
     assert_eq!(notes(257, 200.0), [expected]);
+}
+
+#[test]
+fn a_path_longer_than_the_period_and_the_directions_of_streams_are_in_the_files() {
+    let text = "void f(unsigned char a[8], unsigned char b[8]) {
+#pragma HLS interface axis port=a
+#pragma HLS interface axis port=b
+  for (unsigned i = 0; i < 8; i++) {
+#pragma HLS pipeline II=1
+    b[i] = a[i] ^ 1;
+  }
+}";
+    let source = Source::new("f.c", text);
+    let report = |mhz: f64| {
+        let target = Target::ecp5(mhz);
+        let design = source.compile(&[], "f", &target).unwrap_or_else(|error| panic!("{error}"));
+        Report::of(&design, &source, &[], &target)
+    };
+    let (reached, beyond) = (report(100.0), report(1000.0));
+    let ports: Vec<&str> = reached.memories.iter().map(|one| one.ports.as_str()).collect();
+    assert_eq!(ports, ["stream in", "stream out"]);
+    assert!(reached.notes().is_empty() && reached.target.attainable_mhz() >= 100);
+    // A register, one function with its wire, and the setup of the next register.
+    assert_eq!((beyond.target.longest_ps, beyond.target.attainable_mhz()), (2200, 454));
+    assert!(beyond.schedule_text().contains("Note: the longest path takes 2.2 ns"), "{}", beyond.schedule_text());
+    for mhz in [99.0, 120.0, 150.0, 454.0] {
+        assert!(report(mhz).notes().is_empty(), "{mhz}");
+    }
 }
 
 #[test]

@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Source;
-use crate::analysis::{Dependence, Distance, Layout, Trusted, is_registers, read_cycles};
+use crate::analysis::{BLOCK_READ_CYCLES, Dependence, Distance, Layout, Trusted, is_registers, read_cycles};
 use crate::compile::{Design, Scheduled};
 use crate::diagnostic::Place;
 use crate::ir::{Graph, Memory, Node, Op, Role};
 use crate::lifetimes::Lifetimes;
-use crate::pragma::Ports;
+use crate::pragma::{Mode, Ports};
 use crate::schedule::Target;
 
 pub use estimate::Estimate;
@@ -75,6 +75,18 @@ pub struct TargetReport {
     pub name: String,
     /// The clock that the schedule is made for.
     pub mhz: f64,
+    /// Picoseconds of the longest path by the delays of the technology, to the setup of its last register.
+    #[serde(default)]
+    pub longest_ps: u32,
+}
+
+impl TargetReport {
+    /// The greatest clock in MHz whose period has room for the longest path.
+    #[must_use]
+    pub fn attainable_mhz(&self) -> u32 {
+        // The path is rounded to a picosecond.
+        (1e6 / (f64::from(self.longest_ps.max(1)) - 0.5)) as u32
+    }
 }
 
 /// The cycles of a run.
@@ -128,7 +140,8 @@ pub struct MemoryReport {
     pub banks: usize,
     /// Elements of a bank.
     pub rows: usize,
-    /// The ports of a bank: `read and write`, `two of any`, `registers`, or `copy for each access` of a table.
+    /// The ports of a bank: `read and write`, `two of any`, `registers`, or `copy for each access` of a table; `stream in` or
+    /// `stream out` of a stream, which has no banks.
     pub ports: String,
     /// Cycles from the request of a read to its data: 3 from a block memory, 2 from a memory of LUTs, 1 from a table or a
     /// stream, 0 from registers.
@@ -301,15 +314,17 @@ impl Report {
     pub fn of(design: &Design, source: &Source, defines: &[(String, String)], target: &Target) -> Self {
         let kernels: Vec<KernelReport> =
             design.kernels.iter().map(|kernel| Writer { design, source, target, kernel }.kernel()).collect();
-        // Tables without a read at run time are not in the hardware.
-        let is_read = |number: usize| {
-            let mut accesses = design.kernels.iter().flat_map(|one| &one.kernel.accesses);
-            accesses.any(|access| access.memory == number)
+        let accesses = |number: usize| {
+            let all = design.kernels.iter().flat_map(|one| &one.kernel.accesses);
+            all.filter(move |access| access.memory == number)
         };
+        // Tables without a read at run time are not in the hardware.
+        let is_read = |number: usize| accesses(number).next().is_some();
+        let is_written = |number: usize| accesses(number).any(|access| access.written.is_some());
         let all = design.program.memories.iter().enumerate();
         let memories: Vec<MemoryReport> = all
             .filter(|(number, memory)| !matches!(memory.role, Role::Table(_)) || is_read(*number))
-            .map(|(_, memory)| self::memory(memory, source))
+            .map(|(number, memory)| self::memory(memory, is_written(number), source))
             .collect();
         let mut hardware = kernels.iter().fold(Hardware::default(), |all, one| all.plus(&one.hardware));
         hardware.registers.arrays = design.program.memories.iter().map(hardware::array_bits).sum();
@@ -323,7 +338,11 @@ impl Report {
             source: source.name().to_owned(),
             function: design.program.name.clone(),
             defines: defines.iter().cloned().collect(),
-            target: TargetReport { name: target.name.clone(), mhz: (1e6 / target.period).round() / 1e3 },
+            target: TargetReport {
+                name: target.name.clone(),
+                mhz: (1e6 / target.period).round() / 1e3,
+                longest_ps: longest_ps(&kernels, &memories, target),
+            },
             cycles: Cycles {
                 kind: "analytic".to_owned(),
                 start_to_done: design.run_cycles(),
@@ -352,10 +371,22 @@ impl Report {
     }
 }
 
-fn memory(memory: &Memory, source: &Source) -> MemoryReport {
+/// The longest path from register to register.
+fn longest_ps(kernels: &[KernelReport], memories: &[MemoryReport], target: &Target) -> u32 {
+    let operations = kernels.iter().flat_map(|kernel| &kernel.operations);
+    let slowest = operations.map(|one| one.to_ps).max().unwrap_or(0);
+    // A block memory has a register behind its data, with no operation in between.
+    let has_block = memories.iter().any(|memory| memory.read_cycles == BLOCK_READ_CYCLES);
+    let ps = |ns: f64| (ns * 1e3).round() as u32;
+    slowest.max(if has_block { ps(target.block_out) } else { 0 }) + ps(target.setup)
+}
+
+fn memory(memory: &Memory, is_written: bool, source: &Source) -> MemoryReport {
     let layout = Layout::of(memory);
     let ports = match (&memory.role, memory.ports) {
         (Role::Table(_), _) => "copy for each access",
+        _ if memory.mode == Some(Mode::Stream) && is_written => "stream out",
+        _ if memory.mode == Some(Mode::Stream) => "stream in",
         _ if is_registers(memory) => "registers",
         (_, Ports::ReadAndWrite) => "read and write",
         (_, Ports::TwoOfAny) => "two of any",

@@ -3,8 +3,6 @@
 use std::fmt::Write as _;
 
 use super::{AccessReport, KernelReport, Operation, Report};
-use crate::analysis::BLOCK_READ_CYCLES;
-use crate::schedule::Target;
 
 /// The greatest number of cycles of an iteration that is drawn as a table. Longer iterations are listed with cycle numbers.
 const COLUMNS: u32 = 128;
@@ -34,22 +32,18 @@ pub(super) fn cycles(count: u64) -> String {
 impl Report {
     /// What a user must know of the module besides its figures: trusted dependences, and a path that exceeds the clock period.
     #[must_use]
-    pub fn notes(&self, target: &Target) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         let trusted = self.kernels.iter().flat_map(|kernel| &kernel.trusted).map(|one| {
             let (memory, place) = (&one.memory, &one.place);
             format!("trusted, not proved: iterations do not depend on one another through `{memory}` ({place}); the module asserts it in simulation")
         });
         let mut notes: Vec<String> = trusted.collect();
         notes.dedup();
-        let slowest = self.kernels.iter().flat_map(|kernel| &kernel.operations).map(|one| one.to_ps).max().unwrap_or(0);
-        // A block memory has a register behind its data, with no operation in between.
-        let has_block = self.memories.iter().any(|memory| memory.read_cycles == BLOCK_READ_CYCLES);
-        let to_register = if has_block { target.block_out } else { 0.0 };
-        let needed = (f64::from(slowest) / 1e3).max(to_register) + target.setup;
-        if needed > target.period + 1e-9 {
-            let reached = (1e3 / needed).floor();
+        let attainable = self.target.attainable_mhz();
+        if f64::from(attainable) < self.target.mhz {
+            let needed = f64::from(self.target.longest_ps) / 1e3;
             notes.push(format!(
-                "the longest path takes {needed:.1} ns, more than a period of {} MHz; use a clock of {reached} MHz or less",
+                "the longest path takes {needed:.1} ns, more than a period of {} MHz; use a clock of {attainable} MHz or less",
                 self.target.mhz
             ));
         }
@@ -77,6 +71,9 @@ impl Report {
             "Estimate: {} LUTs of 6 inputs, {} multipliers of 26 × 17 bits, {} registers, {} block memories",
             estimate.luts, estimate.dsps, estimate.registers, estimate.block_memories
         );
+        for note in self.notes() {
+            let _ = writeln!(out, "Note: {note}");
+        }
         let _ = writeln!(out, "\nMemories");
         let mut rows =
             vec![["name", "role", "elements", "bits", "banks", "rows", "ports of a bank"].map(str::to_owned).to_vec()];

@@ -35,6 +35,6 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let compiled = functions.iter().map(|function| Ok(args.source.compile(&source, function)?.1));
     let reports = compiled.collect::<Result<Vec<_>, CliError>>()?;
     drop(progress);
-    let text: Vec<String> = reports.iter().map(|one| summary(one, &args.source.target())).collect();
+    let text: Vec<String> = reports.iter().map(summary).collect();
     output::result(args.json, &reports, &text.join("\n\n"))
 }

@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Function to compile [default: the first one of the source that is not `static`]
     #[arg(long, value_name = "NAME")]
     function: Option<String>,
-    /// Directory for the files; made if it does not exist
+    /// Directory for the files; made, with its parents, if it does not exist
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Where the banks of the function's arrays are: `inside` of the module, with access for a host, or `outside`
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     for (path, bytes) in &written {
         table.add_row([path.display().to_string(), output::human_bytes(*bytes)]);
     }
-    output::result(args.json, &report, &format!("{}\n{table}", summary(&report, &args.source.target())))
+    output::result(args.json, &report, &format!("{}\n{table}", summary(&report)))
 }
 
 /// Whether a file has this text.
@@ -88,7 +88,8 @@ pub(super) fn write(
     contents: &[(String, String)],
     force: bool,
 ) -> Result<Vec<(PathBuf, u64)>, CliError> {
-    match fs::create_dir(directory) {
+    // An existing file of this name is an error of the first file in it.
+    match fs::create_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             return Err(CliError::file("create", directory)(error));
         }

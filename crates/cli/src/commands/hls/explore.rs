@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ciphermill_hls::Source;
-use ciphermill_hls::explore::{Exploration, Grid};
+use ciphermill_hls::explore::{Exploration, Grid, Point};
 
 use super::compile::write;
 use super::{SourceArgs, define};
@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// Function to compile [default: the first one of the source that is not `static`]
     #[arg(long, value_name = "NAME")]
     function: Option<String>,
-    /// Directory for the files; made if it does not exist
+    /// Directory for the files; made, with its parents, if it does not exist
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Overwrite files that exist
@@ -58,10 +58,8 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let counted = |done: usize, all: usize| progress.set(done as u64, all as u64);
     let found = grid.explore(&source, &function, &args.source.target(), &counted);
     drop(progress);
-    if let Some(why) = found.points.first().and_then(|point| point.refusal.clone())
-        && found.points.iter().all(|point| point.figures.is_none())
-    {
-        return Err(CliError::NothingRan { why });
+    if found.points.iter().all(|point| point.figures.is_none()) {
+        return Err(all_refused(found.points.iter().map(|point| refusal(&found, point))));
     }
     let mut text = table(&found);
     if let Some(directory) = &args.out {
@@ -76,30 +74,48 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
 
 /// The first function that is not `static`, of the first point that the compiler can parse.
 fn first_function(args: &Args, source: &Source, grid: &Grid) -> Result<String, CliError> {
-    let mut refusal = None;
+    let mut refused = Vec::new();
     for point in 0..grid.points() {
         match args.source.functions(source, &grid.defines(point)) {
             Ok(mut names) => return Ok(names.remove(0)),
-            Err(error) => refusal = refusal.or(Some(error)),
+            Err(error) => refused.push(format!("{}: {error}", assigned(grid.values(point)))),
         }
     }
-    // A grid has a point.
-    Err(CliError::NothingRan { why: refusal.map_or_else(String::new, |error| error.to_string()) })
+    Err(all_refused(refused.into_iter()))
+}
+
+fn all_refused(points: impl Iterator<Item = String>) -> CliError {
+    let points: String = points.map(|point| format!(". {point}")).collect();
+    CliError::NothingRan { why: format!("every point is refused{points}") }
+}
+
+/// Macros and their values, as `-D` has them.
+fn assigned(macros: impl IntoIterator<Item = (String, String)>) -> String {
+    macros.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The varied macros of a point.
+fn values(found: &Exploration, point: &Point) -> String {
+    assigned(found.varied.iter().map(|name| (name.clone(), point.values[name].clone())))
+}
+
+/// A point that the compiler refuses, and the reason.
+fn refusal(found: &Exploration, point: &Point) -> String {
+    format!("{}: {}", values(found, point), point.refusal.as_deref().unwrap_or_default())
 }
 
 fn table(found: &Exploration) -> String {
-    let mut table =
-        output::table(["point", "cycles", "II", "multipliers", "adder bits", "banks", "LUTs", "registers", "best"]);
+    let columns = ["point", "cycles", "II", "MHz", "multipliers", "adder bits", "banks", "LUTs", "registers", "best"];
+    let mut table = output::table(columns);
     let mut refused = String::new();
     for point in &found.points {
-        let values: Vec<String> = found.varied.iter().map(|name| format!("{name}={}", point.values[name])).collect();
-        let values = values.join(" ");
-        match (&point.figures, &point.refusal) {
-            (Some(one), _) => {
+        match &point.figures {
+            Some(one) => {
                 table.add_row([
-                    values,
+                    values(found, point),
                     one.cycles.to_string(),
                     one.interval.to_string(),
+                    one.attainable_mhz.to_string(),
                     one.multipliers.to_string(),
                     one.adder_bits.to_string(),
                     one.banks.to_string(),
@@ -109,11 +125,12 @@ fn table(found: &Exploration) -> String {
                 ]);
             }
             // In the table the message would make it wider than any screen.
-            (None, why) => refused += &format!("\n{values}: {}", why.as_deref().unwrap_or_default()),
+            None => refused += &format!("\n{}", refusal(found, point)),
         }
     }
     format!(
-        "{table}\n{}; cycles from start to done, analytic; LUTs and registers are estimates; best: no other point is as good{refused}",
+        "{table}\n{}; cycles from start to done, analytic; MHz: the greatest clock by the assumed delays; LUTs and registers \
+         are estimates; best: no other point is as good{refused}",
         found.function
     )
 }

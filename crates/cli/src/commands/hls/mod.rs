@@ -131,7 +131,7 @@ impl SourceArgs {
 }
 
 /// The kernels and the memories of a report, for people.
-fn summary(report: &Report, target: &Target) -> String {
+fn summary(report: &Report) -> String {
     let mut kernels = output::table(["kernel", "iterations", "II", "ports", "dependences", "gap", "depth", "cycles"]);
     for one in &report.kernels {
         let interval = &one.interval;
@@ -159,7 +159,7 @@ fn summary(report: &Report, target: &Target) -> String {
         ]);
     }
     let estimate = &report.estimate;
-    let notes: String = report.notes(target).into_iter().map(|note| format!("\n{note}")).collect();
+    let notes: String = report.notes().into_iter().map(|note| format!("\n{note}")).collect();
     format!(
         "{}: {} from start to done, analytic; estimate for UltraScale+: {}, {} of 26 × 17 bits, {}\n{kernels}\n{memories}{notes}",
         report.function,
