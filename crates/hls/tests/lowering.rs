@@ -212,3 +212,22 @@ void f(uint8_t a[2]) {
     program.evaluate(&mut state).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(state.arrays(&program).next(), Some(&[Some(9), Some(8)][..]));
 }
+
+#[test]
+fn a_variable_that_hides_another_leaves_it_constant() {
+    let text = "void f(uint8_t a[6]) {
+  unsigned n = 3;
+  for (unsigned i = 0; i < n; i++) {
+    uint8_t x = i + 5, y = 2 * x;
+    for (unsigned k = 0; k < 2; k++) {
+      uint8_t x = k, n = 1;
+      x += y;
+      n += x;
+      a[2 * i + k] = n;
+    }
+  }
+}";
+    let [found, expected] = both(text, vec![vec![0; 6]]);
+    assert_eq!(found, expected);
+    assert_eq!(found[0], [11, 12, 13, 14, 15, 16].map(Some));
+}

@@ -221,7 +221,7 @@ impl<'u> Lowering<'u> {
                 StmtKind::Block(inner) => self.function_level(inner, is_last)?,
                 StmtKind::Declare(declarations) => {
                     for declaration in declarations {
-                        self.declaration_outside(declaration, statements)?;
+                        self.declaration_outside(declaration, &statements[index + 1..])?;
                     }
                 }
                 StmtKind::For(one) => {
@@ -639,9 +639,10 @@ fn unrolled(one: &For) -> bool {
     parts(&one.body).0.iter().any(|(pragma, _)| **pragma == Pragma::Unroll)
 }
 
-/// Whether statements assign to the variable with this name, or to its elements.
+/// Whether statements assign to the variable that has this name before them, or to its elements.
 fn assigns(statements: &[Stmt], name: &str) -> bool {
-    statements.iter().any(|statement| match &statement.kind {
+    let hides = |statement: &&Stmt| matches!(&statement.kind, StmtKind::Declare(declarations) if declarations.iter().any(|one| one.name == name));
+    statements.iter().take_while(|statement| !hides(statement)).any(|statement| match &statement.kind {
         StmtKind::Assign(target, ..) => {
             matches!(&target.kind, ExprKind::Name(assigned) | ExprKind::Element(assigned, _) if assigned == name)
         }
@@ -649,7 +650,7 @@ fn assigns(statements: &[Stmt], name: &str) -> bool {
             assigns(std::slice::from_ref(yes), name)
                 || no.as_ref().is_some_and(|no| assigns(std::slice::from_ref(no), name))
         }
-        StmtKind::For(one) => assigns(std::slice::from_ref(&one.body), name),
+        StmtKind::For(one) => one.variable != name && assigns(std::slice::from_ref(&one.body), name),
         StmtKind::Block(inner) => assigns(inner, name),
         _ => false,
     })

@@ -1,6 +1,5 @@
 //! The parser from text to [`Unit`]. It expands macros, chooses conditional parts, and refuses text outside of the subset.
 
-mod assigned;
 mod condition;
 mod expression;
 mod macros;

@@ -1,27 +1,35 @@
-//! C's rules for names: a scope has a name once, and nothing assigns to a `const`.
+//! Rules for names: a scope has a name once, and nothing assigns to a `const` or to the variable of a loop in its body.
 
 use std::collections::HashMap;
 
 use crate::ast::{Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Unit};
 use crate::diagnostic::{Place, Problem, Result};
 
+/// What may be assigned to a name.
+#[derive(Clone, Copy)]
+enum Kind {
+    Variable,
+    Constant,
+    LoopVariable,
+}
+
 /// A declared name.
 #[derive(Clone, Copy)]
 struct Declared {
     place: Place,
-    constant: bool,
+    kind: Kind,
 }
 
 /// Names of one kind in a scope, or labels of a function.
 type Names<'u> = HashMap<&'u str, Declared>;
 
-/// Checks all names of a source, as a C compiler does.
+/// Checks all names of a source. The rule of the variables of loops is the subset's, the others are those of C.
 pub(super) fn check(unit: &Unit) -> Result<()> {
     let mut scopes = Scopes { names: vec![Names::new()], labels: Names::new() };
     let constants = unit.constants.iter().map(|one| (&one.name, one.place));
     let functions = unit.functions.iter().map(|one| (&one.name, one.place));
     for (name, place) in constants.chain(functions) {
-        scopes.declare(name, place, true)?;
+        scopes.declare(name, place, Kind::Constant)?;
     }
     unit.functions.iter().try_for_each(|one| scopes.function(one))
 }
@@ -34,8 +42,8 @@ struct Scopes<'u> {
 }
 
 /// Adds a name, unless it is among the others.
-fn add<'u>(names: &mut Names<'u>, name: &'u str, place: Place, constant: bool) -> Result<()> {
-    match names.insert(name, Declared { place, constant }) {
+fn add<'u>(names: &mut Names<'u>, name: &'u str, place: Place, kind: Kind) -> Result<()> {
+    match names.insert(name, Declared { place, kind }) {
         None => Ok(()),
         Some(first) => {
             let what = format!("`{name}` is declared twice in a scope, first at {{also}}");
@@ -45,12 +53,14 @@ fn add<'u>(names: &mut Names<'u>, name: &'u str, place: Place, constant: bool) -
 }
 
 impl<'u> Scopes<'u> {
-    fn declare(&mut self, name: &'u str, place: Place, constant: bool) -> Result<()> {
-        self.names.last_mut().map_or(Ok(()), |scope| add(scope, name, place, constant))
+    fn declare(&mut self, name: &'u str, place: Place, kind: Kind) -> Result<()> {
+        self.names.last_mut().map_or(Ok(()), |scope| add(scope, name, place, kind))
     }
 
     fn declarations(&mut self, all: &'u [Declaration]) -> Result<()> {
-        all.iter().try_for_each(|one| self.declare(&one.name, one.place, one.constant))
+        all.iter().try_for_each(|one| {
+            self.declare(&one.name, one.place, if one.constant { Kind::Constant } else { Kind::Variable })
+        })
     }
 
     /// The parameters of a function are in the scope of its outermost statements.
@@ -66,7 +76,7 @@ impl<'u> Scopes<'u> {
     fn statement(&mut self, one: &'u Stmt) -> Result<()> {
         match &one.kind {
             StmtKind::Declare(declarations) => self.declarations(declarations),
-            StmtKind::Assign(target, ..) => self.assigned(target),
+            StmtKind::Assign(target, ..) => self.assigned(target, one.place),
             StmtKind::If(_, yes, no) => {
                 self.statement(yes)?;
                 no.as_ref().map_or(Ok(()), |no| self.statement(no))
@@ -84,22 +94,25 @@ impl<'u> Scopes<'u> {
 
     fn repeated(&mut self, one: &'u For, place: Place) -> Result<()> {
         if let Some(label) = &one.label {
-            add(&mut self.labels, label, place, false)?;
+            add(&mut self.labels, label, place, Kind::Variable)?;
         }
-        self.names.push(Names::from([(one.variable.as_str(), Declared { place, constant: false })]));
+        self.names.push(Names::from([(one.variable.as_str(), Declared { place, kind: Kind::LoopVariable })]));
         self.statement(&one.body)?;
         self.names.pop();
         Ok(())
     }
 
-    fn assigned(&self, target: &Expr) -> Result<()> {
+    fn assigned(&self, target: &Expr, place: Place) -> Result<()> {
         let (ExprKind::Name(name) | ExprKind::Element(name, _)) = &target.kind else { return Ok(()) };
-        match self.names.iter().rev().find_map(|scope| scope.get(name.as_str())) {
-            Some(one) if one.constant => {
-                let way_out = "remove its `const`, or assign to another variable";
-                Err(Problem::new(target.place, format!("`{name}` is a constant"), way_out))
-            }
-            _ => Ok(()),
-        }
+        let found = self.names.iter().rev().find_map(|scope| scope.get(name.as_str()));
+        let (what, way_out) = match found.map(|one| one.kind) {
+            None | Some(Kind::Variable) => return Ok(()),
+            Some(Kind::Constant) => ("is a constant", "remove its `const`, or assign to another variable"),
+            Some(Kind::LoopVariable) => (
+                "is assigned to in the body of its loop",
+                "assign to another variable, and let the loop's step change this one",
+            ),
+        };
+        Err(Problem::new(place, format!("`{name}` {what}"), way_out))
     }
 }

@@ -2,7 +2,6 @@
 
 use tree_sitter::Node;
 
-use super::assigned::assignment;
 use super::preprocess::without_comment;
 use super::{File, Text, children, expression, field};
 use crate::ast::{BinaryOp, Expr, ExprKind, For, Stmt, StmtKind, Type};
@@ -175,14 +174,6 @@ impl File {
             _ => return Err(wrong_step()),
         };
         let body = self.statement(text, field(text, node, "body")?, None)?;
-        if let Some(place) = assignment(&body, &variable.name) {
-            let what = format!("`{}` is assigned to in the body of its loop", variable.name);
-            return Err(Problem::new(
-                place,
-                what,
-                "assign to another variable, and let the loop's step change this one",
-            ));
-        }
         Ok(For {
             label: label.map(str::to_owned),
             variable: variable.name,

@@ -320,11 +320,10 @@ impl Report {
         };
         // Tables without a read at run time are not in the hardware.
         let is_read = |number: usize| accesses(number).next().is_some();
-        let is_written = |number: usize| accesses(number).any(|access| access.written.is_some());
         let all = design.program.memories.iter().enumerate();
         let memories: Vec<MemoryReport> = all
             .filter(|(number, memory)| !matches!(memory.role, Role::Table(_)) || is_read(*number))
-            .map(|(number, memory)| self::memory(memory, is_written(number), source))
+            .map(|(_, memory)| self::memory(memory, design.is_stream_written(memory), source))
             .collect();
         let mut hardware = kernels.iter().fold(Hardware::default(), |all, one| all.plus(&one.hardware));
         hardware.registers.arrays = design.program.memories.iter().map(hardware::array_bits).sum();
@@ -381,11 +380,11 @@ fn longest_ps(kernels: &[KernelReport], memories: &[MemoryReport], target: &Targ
     slowest.max(if has_block { ps(target.block_out) } else { 0 }) + ps(target.setup)
 }
 
-fn memory(memory: &Memory, is_written: bool, source: &Source) -> MemoryReport {
+fn memory(memory: &Memory, is_stream_written: bool, source: &Source) -> MemoryReport {
     let layout = Layout::of(memory);
     let ports = match (&memory.role, memory.ports) {
         (Role::Table(_), _) => "copy for each access",
-        _ if memory.mode == Some(Mode::Stream) && is_written => "stream out",
+        _ if memory.mode == Some(Mode::Stream) && is_stream_written => "stream out",
         _ if memory.mode == Some(Mode::Stream) => "stream in",
         _ if is_registers(memory) => "registers",
         (_, Ports::ReadAndWrite) => "read and write",

@@ -525,6 +525,6 @@ void f(uint8_t a[4]) {
   fill(t);
   for (unsigned i = 0; i < 2; i++) t[i] = a[i];
 }",
-        "f.c:10:36: `t` is a table; remove `static` or `const`, or fill it by a function of constants alone",
+        "f.c:10:36: `t` is a table; remove `static`, or fill it by a function of constants alone",
     ),
 ];
