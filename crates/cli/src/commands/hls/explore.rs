@@ -1,5 +1,6 @@
 //! `hls explore`: a source compiled for every combination of values of its macros.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use ciphermill_hls::Source;
@@ -59,7 +60,8 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let found = grid.explore(&source, &function, &args.source.target(), &counted);
     drop(progress);
     if found.points.iter().all(|point| point.figures.is_none()) {
-        return Err(all_refused(found.points.iter().map(|point| refusal(&found, point))));
+        let refused = found.points.iter().map(|point| (values(&found, point), reason(point).to_owned()));
+        return Err(all_refused(refused));
     }
     let mut text = table(&found);
     if let Some(directory) = &args.out {
@@ -78,30 +80,42 @@ fn first_function(args: &Args, source: &Source, grid: &Grid) -> Result<String, C
     for point in 0..grid.points() {
         match args.source.functions(source, &grid.defines(point)) {
             Ok(mut names) => return Ok(names.remove(0)),
-            Err(error) => refused.push(format!("{}: {error}", assigned(grid.values(point)))),
+            Err(error) => refused.push((assigned(grid.values(point)), error.to_string())),
         }
     }
-    Err(all_refused(refused.into_iter()))
+    Err(all_refused(refused))
 }
 
-fn all_refused(points: impl Iterator<Item = String>) -> CliError {
-    let points: String = points.map(|point| format!(". {point}")).collect();
-    CliError::NothingRan { why: format!("every point is refused{points}") }
+/// The error for points that are all refused: each reason once, with its first point and the number of the others.
+fn all_refused(points: impl IntoIterator<Item = (String, String)>) -> CliError {
+    let mut reasons: Vec<(String, String, usize)> = Vec::new();
+    for (point, reason) in points {
+        match reasons.iter_mut().find(|(_, known, _)| *known == reason) {
+            Some((.., others)) => *others += 1,
+            None => reasons.push((point, reason, 0)),
+        }
+    }
+    let mut why = "every point is refused".to_owned();
+    for (point, reason, others) in reasons {
+        let more = if others == 0 { String::new() } else { format!(" and {others} more") };
+        why += &format!(". {point}{more}: {reason}");
+    }
+    CliError::NothingRan { why }
 }
 
 /// Macros and their values, as `-D` has them.
-fn assigned(macros: impl IntoIterator<Item = (String, String)>) -> String {
+fn assigned(macros: impl IntoIterator<Item = (impl Display, impl Display)>) -> String {
     macros.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
 /// The varied macros of a point.
 fn values(found: &Exploration, point: &Point) -> String {
-    assigned(found.varied.iter().map(|name| (name.clone(), point.values[name].clone())))
+    assigned(found.varied.iter().map(|name| (name, &point.values[name])))
 }
 
-/// A point that the compiler refuses, and the reason.
-fn refusal(found: &Exploration, point: &Point) -> String {
-    format!("{}: {}", values(found, point), point.refusal.as_deref().unwrap_or_default())
+/// Why the compiler refuses a point; empty if it does not.
+fn reason(point: &Point) -> &str {
+    point.refusal.as_deref().unwrap_or_default()
 }
 
 fn table(found: &Exploration) -> String {
@@ -125,7 +139,7 @@ fn table(found: &Exploration) -> String {
                 ]);
             }
             // In the table the message would make it wider than any screen.
-            None => refused += &format!("\n{}", refusal(found, point)),
+            None => refused += &format!("\n{}: {}", values(found, point), reason(point)),
         }
     }
     format!(
