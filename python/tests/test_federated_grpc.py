@@ -290,6 +290,20 @@ def raw_call(files: Files, address: str, tls: TLS | None, requests: Iterator[byt
         yield from multi(requests, timeout=10, **options)
 
 
+def call_until_the_end(files: Files, address: str, *frames: bytes) -> None:
+    """A call of the bank with some frames, which the other side ends."""
+    ended = threading.Event()
+
+    def requests() -> Iterator[bytes]:
+        yield from frames
+        # A party ends its direction last. If it ended earlier, the link could find the stream closed when it writes its hello.
+        ended.wait(10)
+
+    with contextlib.suppress(grpc.RpcError):
+        list(raw_call(files, address, files.bank, requests()))
+    ended.set()
+
+
 def status(files: Files, address: str, tls: TLS | None, *requests: bytes, **options: Any) -> grpc.StatusCode:
     """The status with which a call ends."""
     with pytest.raises(grpc.RpcError) as raised:
@@ -521,11 +535,7 @@ def test_frames_above_the_limit(files: Files, listener: Listener) -> None:
     hello = encode(_frames.hello(0, 0, b""))
     for size in (MAX_FRAME + 1, MAX_BYTES):
         link = Link("bank", listener.connector("bank"), deadline=10)
-
-        def client(size: int = size) -> None:
-            with contextlib.suppress(grpc.RpcError):
-                list(raw_call(files, listener.address, files.bank, iter([hello, bytes(size)])))
-
+        client = partial(call_until_the_end, files, listener.address, hello, bytes(size))
         _, error = together(client, partial(link.receive, Receive("bank", "half", 0, 10)))
         assert isinstance(error, cm.WireError)
         assert f"the length of a frame of bank is {size}; use 40 to {MAX_FRAME}" in str(error)
