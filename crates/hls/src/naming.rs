@@ -14,7 +14,7 @@ const KEYWORDS: &str = include_str!("keywords.txt");
 /// Names whose ports or registers the module has itself.
 const OWN: [&str; 6] = ["clk", "start", "idle", "done", "active", "cycles"];
 
-/// What follows a memory's name in the names of its ports and signals.
+/// The end, after a memory's name, of the names of its ports and signals.
 const PARTS: [&str; 19] = [
     "addr", "at", "bank", "d", "data", "en", "held", "host", "i", "n", "o", "p", "q", "read", "ready", "row", "sent",
     "valid", "write",

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::ast::{Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Unit};
 use crate::diagnostic::{Place, Problem, Result};
 
-/// What may be assigned to a name.
+/// Kinds of names, as assignments see them.
 #[derive(Clone, Copy)]
 enum Kind {
     Variable,
