@@ -1,7 +1,7 @@
 // The Gentleman-Sande transform of ntt_gs.c with the choices of an exploration: INTERVAL is the cycles from iteration to
 // iteration, and PARTITION is the banks.
 //
-//   PARTITION   banks   ports of a bank           least INTERVAL
+//   PARTITION   banks   ports of a bank            cycles of the ports for an iteration
 //   1           2B      one to read, one to write  1
 //   2           B       two, for either            2
 //   3           B       one to read, one to write  2

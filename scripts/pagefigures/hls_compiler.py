@@ -1,5 +1,6 @@
 """Figures of the compiler of C: the record of its full counts, and the clocks that its modules reach."""
 
+import math
 from .records import Record, cases, load
 from .text import block, listed, table, wrapped
 
@@ -15,7 +16,7 @@ def hls_evidence() -> str:
             "`configurations`",
             (
                 f"{sizes['at_floor_and_depth']} of {all_of_them} in floor + depth − 1 cycles, {away} with idle cycles after "
-                f"each stage; a compilation takes at most {sizes['most_compile_cpu_s']:.2f} s of processor time"
+                f"each stage; a compilation takes at most {math.ceil(100 * sizes['most_compile_cpu_s']) / 100:.2f} s of processor time"
             ),
         ],
         [
