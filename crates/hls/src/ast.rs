@@ -132,6 +132,26 @@ pub struct Expr {
     pub kind: ExprKind,
 }
 
+impl Expr {
+    /// Calls a function with each name of a variable or an array.
+    pub(crate) fn for_each_name(&self, note: &mut impl FnMut(&str)) {
+        match &self.kind {
+            ExprKind::Number(..) => {}
+            ExprKind::Name(name) => note(name),
+            ExprKind::Element(name, indices) => {
+                note(name);
+                indices.iter().for_each(|index| index.for_each_name(note));
+            }
+            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => inner.for_each_name(note),
+            ExprKind::Binary(_, left, right) => [left, right].into_iter().for_each(|one| one.for_each_name(note)),
+            ExprKind::Select(condition, yes, no) => {
+                [condition, yes, no].into_iter().for_each(|one| one.for_each_name(note));
+            }
+            ExprKind::Call(_, arguments) => arguments.iter().for_each(|argument| argument.for_each_name(note)),
+        }
+    }
+}
+
 /// The kinds of expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
@@ -160,6 +180,16 @@ pub enum Initial {
     Value(Expr),
     /// The elements of an array.
     Elements(Vec<Initial>, Place),
+}
+
+impl Initial {
+    /// Calls a function with each name of a variable or an array.
+    pub(crate) fn for_each_name(&self, note: &mut impl FnMut(&str)) {
+        match self {
+            Self::Value(value) => value.for_each_name(note),
+            Self::Elements(listed, _) => listed.iter().for_each(|one| one.for_each_name(note)),
+        }
+    }
 }
 
 /// A variable or an array.

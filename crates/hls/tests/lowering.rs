@@ -231,3 +231,41 @@ fn a_variable_that_hides_another_leaves_it_constant() {
     assert_eq!(found, expected);
     assert_eq!(found[0], [11, 12, 13, 14, 15, 16].map(Some));
 }
+
+/// Names that hide others, in every kind of scope. Each source is evaluated as the reference does.
+#[test]
+fn scopes_are_those_of_the_reference() {
+    let bodies = [
+        // A block, before and after it.
+        "unsigned n = 3; { unsigned n = 1; n += 1; a[0] = n; } for (unsigned i = 0; i < n; i++) a[1 + i] = n;",
+        // Both sides of a condition.
+        "unsigned n = 3; if (a[0] > 1) { uint8_t n = 4; n ^= 1; a[1] = n; } else { uint8_t n = 7; a[2] = n; } a[3] = n;",
+        // An unrolled loop outside, and its variable.
+        "unsigned k = 2; for (unsigned k = 0; k < 3; k++) {\n#pragma HLS unroll\n uint8_t n = k; n += 1; a[k] = n; } a[3] = k;",
+        // Loops inside of a pipelined one.
+        "unsigned n = 2, k = 5; for (unsigned i = 0; i < n; i++) {\n#pragma HLS pipeline\n uint8_t n = k;\n \
+         for (unsigned k = 0; k < 2; k++) { unsigned n = 1; n += k; a[2 * i + k] = n; } n += 1; a[4 + i] = n + k; }",
+        // A function's parameter, which it changes, and its own variables.
+        "unsigned x = 2, y = 3; a[0] = g(x); a[1] = x + y; for (unsigned i = 0; i < x; i++) a[2 + i] = g(i + y);",
+        // Several names in a declaration.
+        "unsigned n = 1, m = n + 1; { uint8_t n = m, m = n + 4; m += n; a[0] = m; } a[1] = n + m;",
+        // A variable of the function with the name of a constant outside.
+        "uint8_t c = a[0]; c ^= 3; a[1] = c; for (unsigned i = 0; i < 2; i++) { uint8_t c = i; c += 1; a[2 + i] = c; }",
+        // The length of a parameter is not that of the caller's variable.
+        "unsigned size = 2; h(a); for (unsigned i = 0; i < size; i++) { a[i] = size; }",
+        // Declarations between loops.
+        "unsigned n = 2; for (unsigned i = 0; i < n; i++) { uint8_t m = i + n, n = 4; for (unsigned j = 0; j < 2; j++) \
+         { uint8_t i = m + n; i += j; a[2 * j] = i; } }",
+    ];
+    for body in bodies {
+        let text = format!(
+            "static const uint8_t c = 9;\nstatic uint8_t g(uint8_t x) {{ uint8_t y = x; x = (x + 1) & 15; {{ uint8_t x = y; \
+             x ^= c; y = x; }} return x + (y & 15); }}\nstatic const unsigned size = 8;\nstatic void h(uint8_t t[size]) {{ t[7] = size; }}\n\
+             void f(uint8_t a[8]) {{ {body} }}"
+        );
+        for given in [0, 1, 2, 200] {
+            let [found, expected] = both(&text, vec![vec![given; 8]]);
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

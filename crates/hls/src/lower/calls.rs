@@ -71,7 +71,11 @@ impl<'u> Lowering<'u> {
         let ExprKind::Name(name) = &argument.kind else {
             return Err(refused("an argument that is not an array".to_owned()));
         };
-        let wanted = self.lengths(parameter)?;
+        // The names in its lengths are not those of the caller.
+        let caller = std::mem::take(&mut self.scopes);
+        let wanted = self.lengths(parameter);
+        self.scopes = caller;
+        let wanted = wanted?;
         let binding = self.find(name, argument.place)?.clone();
         let lengths = match &binding {
             Binding::Memory(number, _) => &self.memories[*number].lengths,

@@ -521,7 +521,7 @@ impl<'u> Lowering<'u> {
                     return Err(Problem::new(
                         place,
                         what,
-                        "remove `static`, or fill it by a function of constants alone",
+                        "remove `static` or `const`, or fill it by a function of constants alone",
                     ));
                 }
                 self.fitting(node, of, place)?;

@@ -11,7 +11,7 @@ mod passes;
 mod pragmas;
 mod tables;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ast::{BinaryOp, Declaration, Expr, ExprKind, For, Function, Stmt, StmtKind, Type, Unit};
 use crate::diagnostic::{Place, Problem, Result};
@@ -54,6 +54,19 @@ enum Binding {
 
 type Scope = HashMap<String, Binding>;
 
+/// The loops of a kernel, the outermost first.
+struct Nest<'u> {
+    loops: Vec<(Loop, &'u For)>,
+    /// Declarations and assertions before inner loops.
+    before: Vec<&'u Stmt>,
+    /// The pragma `pipeline` of the innermost loop, with its interval.
+    pipeline: Option<Option<u32>>,
+    /// The memories of its pragmas `dependence`.
+    independent: Vec<(usize, Place)>,
+    /// The statements of the innermost loop.
+    statements: &'u [Stmt],
+}
+
 struct Lowering<'u> {
     interpreter: Interpreter<'u>,
     /// The ranges of memories that an earlier pass found.
@@ -61,6 +74,8 @@ struct Lowering<'u> {
     memories: Vec<Memory>,
     /// `static` memories that no function has filled yet. A filled one is a table.
     fixed: HashMap<usize, Array>,
+    /// Tables that are `const` in the source.
+    constants: HashSet<usize>,
     /// The ports that pragmas have chosen.
     ports: HashMap<usize, Ports>,
     kernels: Vec<Kernel>,
@@ -93,6 +108,7 @@ impl<'u> Lowering<'u> {
             ranges,
             memories: Vec::new(),
             fixed: HashMap::new(),
+            constants: HashSet::new(),
             ports: HashMap::new(),
             kernels: Vec::new(),
             room: Room::default(),
@@ -196,6 +212,7 @@ impl<'u> Lowering<'u> {
         let range = elements.iter().fold((i128::MAX, 0), |(a, b), &v| (a.min(v), b.max(v)));
         let number = self.memory(declaration, table.lengths, Role::Table(elements));
         self.memories[number].range = range;
+        self.constants.insert(number);
         Binding::Memory(number, declaration.of)
     }
 
@@ -390,13 +407,20 @@ impl<'u> Lowering<'u> {
         self.nest(one, place)
     }
 
+    fn constant_of_loop(&mut self, expression: &Expr, of: &str) -> Result<i128> {
+        let way_out = "use constants for its first value, bound and step, and an `if` in the body";
+        self.demanded(expression, || format!("the {of} of a loop"), way_out)
+    }
+
     /// A loop whose trip count is a constant.
     fn trips(&mut self, one: &For, place: Place) -> Result<Loop> {
-        let way_out = "use constants for its first value, bound and step, and an `if` in the body";
-        let mut constant =
-            |expression: &Expr, of: &str| self.demanded(expression, || format!("the {of} of a loop"), way_out);
-        let (first, bound, step) =
-            (constant(&one.first, "first value")?, constant(&one.bound, "bound")?, constant(&one.step, "step")?);
+        let first = self.constant_of_loop(&one.first, "first value")?;
+        // Its own variable is not a constant in its bound and its step.
+        self.scopes.push(Scope::from([(one.variable.clone(), Binding::Value(one.of, None, 0))]));
+        let bound = self.constant_of_loop(&one.bound, "bound");
+        let step = self.constant_of_loop(&one.step, "step");
+        self.scopes.pop();
+        let (bound, step) = (bound?, step?);
         let step = if one.down { -step } else { step };
         crate::interpret::fitting(first, one.of, one.first.place)?;
         crate::interpret::not_negative(bound, one.bound.place)?;
@@ -426,23 +450,19 @@ impl<'u> Lowering<'u> {
         Ok(Loop { name, place, first: number(first)?, step: number(step)?, trips: trips as usize })
     }
 
-    /// A nest of loops as a kernel.
-    fn nest(&mut self, outermost: &'u For, place: Place) -> Result<()> {
+    /// The loops of a nest. Their variables, and declarations between them, are variables in the bounds of inner loops.
+    fn headers(&mut self, outermost: &'u For, place: Place) -> Result<Nest<'u>> {
         let mut loops: Vec<(Loop, &'u For)> = Vec::new();
         let mut before: Vec<&'u Stmt> = Vec::new();
         let mut one = outermost;
         let mut at = place;
-        let (pipeline, independent, statements) = loop {
+        loop {
             if loops.len() == MAX_LOOPS {
                 let what = format!("more than {MAX_LOOPS} loops inside of one another");
                 return Err(Problem::new(at, what, "unroll some, or merge two loops into one"));
             }
-            // A bound that depends on an outer loop is not a constant.
-            let outer = loops.iter().map(|(_, one)| (one.variable.clone(), Binding::Value(one.of, None, 0)));
-            self.scopes.push(outer.collect());
-            let trips = self.trips(one, at);
-            self.scopes.pop();
-            loops.push((trips?, one));
+            loops.push((self.trips(one, at)?, one));
+            self.declare(&one.variable, Binding::Value(one.of, None, 0));
             let (pragmas, statements) = parts(&one.body);
             let mut pipeline = None;
             let mut independent = Vec::new();
@@ -496,12 +516,24 @@ impl<'u> Lowering<'u> {
                         ));
                     }
                     before.extend(&statements[..index]);
+                    for statement in &statements[..index] {
+                        let StmtKind::Declare(declarations) = &statement.kind else { continue };
+                        declarations.iter().for_each(|one| self.declare(&one.name, Binding::Value(one.of, None, 0)));
+                    }
                     let StmtKind::For(inner) = &statements[index].kind else { continue };
                     (one, at) = (inner, statements[index].place);
                 }
-                _ => break (pipeline, independent, statements),
+                _ => return Ok(Nest { loops, before, pipeline, independent, statements }),
             }
-        };
+        }
+    }
+
+    /// A nest of loops as a kernel.
+    fn nest(&mut self, outermost: &'u For, place: Place) -> Result<()> {
+        self.scopes.push(Scope::new());
+        let found = self.headers(outermost, place);
+        self.scopes.pop();
+        let Nest { loops, before, pipeline, independent, statements } = found?;
         distinct(&loops, &before)?;
         let iterations = loops.iter().try_fold(1usize, |all, (one, _)| all.checked_mul(one.trips));
         self.iterations = iterations.map_or(usize::MAX, |iterations| self.iterations.saturating_add(iterations));
@@ -650,7 +682,7 @@ fn assigns(statements: &[Stmt], name: &str) -> bool {
             assigns(std::slice::from_ref(yes), name)
                 || no.as_ref().is_some_and(|no| assigns(std::slice::from_ref(no), name))
         }
-        StmtKind::For(one) => one.variable != name && assigns(std::slice::from_ref(&one.body), name),
+        StmtKind::For(one) => assigns(std::slice::from_ref(&one.body), name),
         StmtKind::Block(inner) => assigns(inner, name),
         _ => false,
     })

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Binding, Lowering};
-use crate::ast::{Declaration, Expr, ExprKind, Initial};
+use crate::ast::{Declaration, Expr};
 use crate::diagnostic::{Place, Problem, Result};
 use crate::interpret::Known;
 use crate::ir::Role;
@@ -55,7 +55,7 @@ impl Lowering<'_> {
     /// The names of the present function in an expression.
     fn known(&self, expression: &Expr) -> Known {
         let mut known = HashMap::new();
-        names(expression, &mut |name| self.note(name, &mut known));
+        expression.for_each_name(&mut |name| self.note(name, &mut known));
         known
     }
 
@@ -63,8 +63,8 @@ impl Lowering<'_> {
     pub(super) fn known_in_declaration(&self, declaration: &Declaration) -> Known {
         let mut known = HashMap::new();
         let mut note = |name: &str| self.note(name, &mut known);
-        declaration.lengths.iter().for_each(|length| names(length, &mut note));
-        declaration.initial.iter().for_each(|initial| names_of_initial(initial, &mut note));
+        declaration.lengths.iter().for_each(|length| length.for_each_name(&mut note));
+        declaration.initial.iter().for_each(|initial| initial.for_each_name(&mut note));
         known
     }
 
@@ -86,7 +86,7 @@ impl Lowering<'_> {
     /// Whether an expression contains a variable.
     fn varies(&self, expression: &Expr) -> bool {
         let mut varies = false;
-        names(expression, &mut |name| varies |= self.is_variable(name));
+        expression.for_each_name(&mut |name| varies |= self.is_variable(name));
         varies
     }
 
@@ -99,28 +99,5 @@ impl Lowering<'_> {
                 _ => false,
             },
         }
-    }
-}
-
-/// Calls a function with each name of a variable or an array.
-fn names(expression: &Expr, note: &mut impl FnMut(&str)) {
-    match &expression.kind {
-        ExprKind::Number(..) => {}
-        ExprKind::Name(name) => note(name),
-        ExprKind::Element(name, indices) => {
-            note(name);
-            indices.iter().for_each(|index| names(index, note));
-        }
-        ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => names(inner, note),
-        ExprKind::Binary(_, left, right) => [left, right].into_iter().for_each(|one| names(one, note)),
-        ExprKind::Select(condition, yes, no) => [condition, yes, no].into_iter().for_each(|one| names(one, note)),
-        ExprKind::Call(_, arguments) => arguments.iter().for_each(|argument| names(argument, note)),
-    }
-}
-
-fn names_of_initial(initial: &Initial, note: &mut impl FnMut(&str)) {
-    match initial {
-        Initial::Value(value) => names(value, note),
-        Initial::Elements(listed, _) => listed.iter().for_each(|one| names_of_initial(one, note)),
     }
 }

@@ -56,6 +56,10 @@ impl<'u> Lowering<'u> {
             // Elements without a value are 0, as in any `static` array.
             let elements: Vec<i128> = array.elements.iter().map(|element| element.unwrap_or(0)).collect();
             let memory = &mut self.memories[number];
+            if self.constants.contains(&number) && memory.role != Role::Table(elements.clone()) {
+                let what = format!("`{}` is a constant, and `{}` changes it", memory.name, function.name);
+                return Err(Problem::new(place, what, "make it `static` and not `const`, or fill another array"));
+            }
             memory.range = elements.iter().fold((i128::MAX, 0), |(a, b), &v| (a.min(v), b.max(v)));
             memory.role = Role::Table(elements);
             self.fixed.remove(&number);

@@ -52,6 +52,11 @@ fn add<'u>(names: &mut Names<'u>, name: &'u str, place: Place, kind: Kind) -> Re
     }
 }
 
+/// In C a name is that of the new variable already in its initial value.
+fn own_initial_value(name: &str, place: Place) -> Problem {
+    Problem::new(place, format!("`{name}` is in its own initial value"), "use another variable there, or another name")
+}
+
 impl<'u> Scopes<'u> {
     fn declare(&mut self, name: &'u str, place: Place, kind: Kind) -> Result<()> {
         self.names.last_mut().map_or(Ok(()), |scope| add(scope, name, place, kind))
@@ -59,6 +64,11 @@ impl<'u> Scopes<'u> {
 
     fn declarations(&mut self, all: &'u [Declaration]) -> Result<()> {
         all.iter().try_for_each(|one| {
+            let mut is_own = false;
+            one.initial.iter().for_each(|initial| initial.for_each_name(&mut |name| is_own |= name == one.name));
+            if is_own {
+                return Err(own_initial_value(&one.name, one.place));
+            }
             self.declare(&one.name, one.place, if one.constant { Kind::Constant } else { Kind::Variable })
         })
     }
@@ -95,6 +105,11 @@ impl<'u> Scopes<'u> {
     fn repeated(&mut self, one: &'u For, place: Place) -> Result<()> {
         if let Some(label) = &one.label {
             add(&mut self.labels, label, place, Kind::Variable)?;
+        }
+        let mut is_own = false;
+        one.first.for_each_name(&mut |name| is_own |= name == one.variable);
+        if is_own {
+            return Err(own_initial_value(&one.variable, one.first.place));
         }
         self.names.push(Names::from([(one.variable.as_str(), Declared { place, kind: Kind::LoopVariable })]));
         self.statement(&one.body)?;

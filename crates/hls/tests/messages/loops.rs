@@ -90,4 +90,64 @@ pub(super) const HIDDEN: &[Case] = &[
 }",
         "f.c:6:14: `k` is the variable of a loop as well; rename it",
     ),
+    (
+        "a bound with a variable that hides a constant",
+        r"void f(uint8_t a[5]) {
+  unsigned n = 5;
+  for (unsigned i = 0; i < 2; i++) {
+    unsigned n = 3;
+    for (unsigned j = 0; j < n; j++) a[j] = i;
+  }
+}",
+        "f.c:8:30: the bound of a loop is not a constant; use constants for its first value, bound and step, and an `if` in the body",
+    ),
+    (
+        "a bound with an array that hides a constant",
+        r"static const uint8_t t[1] = {5};
+void f(uint8_t a[5]) {
+  for (unsigned i = 0; i < 2; i++) {
+    uint8_t t[1] = {3};
+    for (unsigned j = 0; j < t[0]; j++) a[j] = i;
+  }
+}",
+        "f.c:8:30: the bound of a loop is not a constant; use constants for its first value, bound and step, and an `if` in the body",
+    ),
+    (
+        "a step by the loop's variable, which hides a constant",
+        r"void f(uint8_t a[8]) {
+  unsigned s = 1;
+  for (unsigned s = 1; s < 8; s += s) a[s] = 1;
+}",
+        "f.c:6:36: the step of a loop is not a constant; use constants for its first value, bound and step, and an `if` in the body",
+    ),
+    (
+        "a bound by the variable of an unrolled loop, which hides a constant",
+        r"void f(uint8_t a[8]) {
+  unsigned s = 4;
+  for (unsigned i = 0; i < 2; i++) {
+#pragma HLS pipeline
+    for (unsigned s = 0; s < s + 1; s++) a[s] = 1;
+  }
+}",
+        "f.c:8:30: the bound of a loop is not a constant; use constants for its first value, bound and step, and an `if` in the body",
+    ),
+    (
+        "a variable in its own initial value",
+        r"void f(uint8_t a[2]) {
+  unsigned x = 1;
+  for (unsigned i = 0; i < 2; i++) {
+    unsigned x = x + 1;
+    a[i] = x;
+  }
+}",
+        "f.c:7:14: `x` is in its own initial value; use another variable there, or another name",
+    ),
+    (
+        "a variable of a loop in its own initial value",
+        r"void f(uint8_t a[2]) {
+  unsigned i = 1;
+  for (unsigned i = i - 1; i < 2; i++) a[i] = 1;
+}",
+        "f.c:6:21: `i` is in its own initial value; use another variable there, or another name",
+    ),
 ];

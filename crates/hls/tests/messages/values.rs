@@ -525,6 +525,26 @@ void f(uint8_t a[4]) {
   fill(t);
   for (unsigned i = 0; i < 2; i++) t[i] = a[i];
 }",
-        "f.c:10:36: `t` is a table; remove `static`, or fill it by a function of constants alone",
+        "f.c:10:36: `t` is a table; remove `static` or `const`, or fill it by a function of constants alone",
+    ),
+    (
+        "a constant array that a function of constants changes",
+        r"static void fill(uint8_t t[2]) { t[0] = 3; }
+void f(uint8_t a[2]) {
+  const uint8_t t[2] = {1, 2};
+  fill(t);
+  for (unsigned i = 0; i < 2; i++) a[i] = t[i];
+}",
+        "f.c:7:3: `t` is a constant, and `fill` changes it; make it `static` and not `const`, or fill another array",
+    ),
+    (
+        "a constant array that a function changes at run time",
+        r"static void g(uint8_t t[2], uint8_t v) { t[0] = v; }
+void f(uint8_t a[2]) {
+  const uint8_t t[2] = {1, 2};
+  g(t, a[0]);
+  a[1] = t[0];
+}",
+        "f.c:4:42: `t` is a table; remove `static` or `const`, or fill it by a function of constants alone",
     ),
 ];
