@@ -13,7 +13,7 @@ def hls_evidence() -> str:
     sizes, loops, faults, programs = (parts[name] for name in ("configurations", "loops", "faults", "programs"))
     away, all_of_them = sizes["not_at_floor_and_depth"], sizes["configurations"]
     # A greatest time is not rounded down.
-    longest = math.ceil(100 * sizes["most_compile_cpu_s"]) / 100
+    longest = math.ceil(round(100 * sizes["most_compile_cpu_s"], 6)) / 100
     lines = [
         [
             "`configurations`",
