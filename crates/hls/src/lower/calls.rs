@@ -114,7 +114,7 @@ impl<'u> Lowering<'u> {
         }
         let outer = std::mem::replace(&mut self.scopes, vec![scope]);
         self.calls.push(function);
-        let result = self.tail(&function.body, function.result);
+        let result = self.tail(&function.body, function.result, None);
         self.calls.pop();
         self.scopes = outer;
         match (function.result, result?) {
@@ -126,17 +126,29 @@ impl<'u> Lowering<'u> {
         }
     }
 
-    /// Lowers the statements of a function, and returns its result. Statements after a `return` are skipped.
-    fn tail(&mut self, statements: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
+    /// Lowers the statements of a function and those after them, and returns its result. Statements after a `return` are
+    /// skipped.
+    fn tail(
+        &mut self,
+        statements: &'u [Stmt],
+        of: Option<Type>,
+        after: Option<&After<'u, '_>>,
+    ) -> Result<Option<Node>> {
         self.scopes.push(Scope::new());
-        let result = self.tail_in_scope(statements, of);
+        let result = self.tail_in_scope(statements, of, after);
         self.scopes.pop();
         result
     }
 
-    fn tail_in_scope(&mut self, statements: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
+    fn tail_in_scope(
+        &mut self,
+        statements: &'u [Stmt],
+        of: Option<Type>,
+        after: Option<&After<'u, '_>>,
+    ) -> Result<Option<Node>> {
         for (index, statement) in statements.iter().enumerate() {
             let place = statement.place;
+            let after = After { statements: &statements[index + 1..], scopes: self.scopes.len(), next: after };
             match &statement.kind {
                 StmtKind::Return(Some(value)) => {
                     let Some(of) = of else {
@@ -148,46 +160,54 @@ impl<'u> Lowering<'u> {
                 }
                 StmtKind::Return(None) => return Ok(None),
                 StmtKind::Block(inner) if returns(statement) => {
-                    if index + 1 < statements.len() {
-                        let after = statements[index + 1].place;
-                        return Err(Problem::new(after, "a statement after a `return`", "remove it"));
-                    }
-                    return self.tail(inner, of);
+                    self.count(place)?;
+                    return self.nested(place, |this| this.tail(inner, of, Some(&after)));
                 }
                 StmtKind::If(condition, yes, no) if returns(statement) => {
-                    let rest = &statements[index + 1..];
+                    self.count(place)?;
                     let condition = self.expression(condition)?.0;
                     let condition = self.work(place)?.truth(condition, place)?;
                     let opposite = self.work(place)?.not(condition, place)?;
-                    self.work(place)?.enter(condition);
-                    let first = self.way(yes, rest, of);
-                    self.work(place)?.leave();
-                    self.work(place)?.enter(opposite);
-                    let second = match no {
-                        Some(no) => self.way(no, rest, of),
-                        None => self.tail(rest, of),
-                    };
-                    self.work(place)?.leave();
-                    return match (first?, second?) {
-                        (Some(a), Some(b)) => self.work(place)?.select(condition, a, b, place).map(Some),
-                        (None, None) => Ok(None),
+                    let no: &[Stmt] = no.as_ref().map_or(&[], |no| std::slice::from_ref(&**no));
+                    let known = self.work(place)?.graph.constant(condition);
+                    let ways = [(condition, std::slice::from_ref(&**yes)), (opposite, no)];
+                    // A way that is never chosen need not be valid.
+                    if let Some(value) = known {
+                        let (_, chosen) = ways[usize::from(value == 0)];
+                        return self.nested(place, |this| this.tail(chosen, of, Some(&after)));
+                    }
+                    let mut results = [None; 2];
+                    for ((holds, chosen), result) in ways.into_iter().zip(&mut results) {
+                        self.work(place)?.enter(holds);
+                        let done = self.nested(place, |this| this.tail(chosen, of, Some(&after)));
+                        self.work(place)?.leave();
+                        *result = done?;
+                    }
+                    return match results {
+                        [Some(a), Some(b)] => self.work(place)?.select(condition, a, b, place).map(Some),
+                        [None, None] => Ok(None),
                         _ => Err(Problem::new(place, "a `return` on one of two ways", "return on both")),
                     };
                 }
                 _ => self.statement(statement)?,
             }
         }
-        Ok(None)
+        let Some(after) = after else { return Ok(None) };
+        // The names of inner blocks do not hide those of the statements after them.
+        let inner = self.scopes.split_off(after.scopes);
+        let result = self.tail(after.statements, of, after.next);
+        self.scopes.extend(inner);
+        result
     }
+}
 
-    /// One way of a branch, and the statements after the branch unless it returns.
-    fn way(&mut self, statement: &'u Stmt, rest: &'u [Stmt], of: Option<Type>) -> Result<Option<Node>> {
-        if returns(statement) {
-            return self.tail(std::slice::from_ref(statement), of);
-        }
-        self.block(std::slice::from_ref(statement))?;
-        self.tail(rest, of)
-    }
+/// The statements after a branch or a block with a `return` inside.
+struct After<'u, 'a> {
+    statements: &'u [Stmt],
+    /// The number of scopes around them.
+    scopes: usize,
+    /// The statements after these.
+    next: Option<&'a After<'u, 'a>>,
 }
 
 /// Whether a statement has a `return` inside.

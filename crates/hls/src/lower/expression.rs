@@ -54,7 +54,7 @@ impl<'u> Lowering<'u> {
     }
 
     /// Runs a closure one level deeper.
-    fn nested<T>(&mut self, place: Place, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn nested<T>(&mut self, place: Place, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting == MAX_NESTING {
             return Err(too_deep(place));
         }
@@ -337,7 +337,13 @@ impl<'u> Lowering<'u> {
                     "declare the array outside of the loop, or unroll the loop of the index",
                 ));
             };
-            at = at * length + index as usize;
+            // Where no iteration is left, the bounds of indices are not checked.
+            let inside = usize::try_from(index).ok().filter(|index| index < length);
+            let Some(index) = inside else {
+                let what = format!("an index of `{name}` is {index}; its length is {length}");
+                return Err(Problem::new(place, what, "keep indices below the length"));
+            };
+            at = at * length + index;
         }
         Ok(at)
     }
@@ -435,6 +441,9 @@ impl<'u> Lowering<'u> {
     fn declaration(&mut self, declaration: &'u Declaration) -> Result<()> {
         let place = declaration.place;
         if declaration.fixed {
+            if declaration.lengths.is_empty() {
+                return Err(crate::interpret::keeps_its_value(declaration));
+            }
             let what = format!("`{}` is static inside of a loop", declaration.name);
             return Err(Problem::new(place, what, "declare it outside of loops"));
         }

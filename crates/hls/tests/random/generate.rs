@@ -290,7 +290,18 @@ impl Generator {
                 self.line(&format!("return {};", value.text));
                 break;
             }
-            self.line(&format!("if ({}) return {};", condition.text, value.text));
+            let (inner, other) = (self.expression(1), self.expression(2));
+            let (condition, value, inner) = (condition.text, value.text, inner.text);
+            match self.random.below(4) {
+                // One way of a branch returns, and another one goes on.
+                0 => self.line(&format!("if ({condition}) {{ if ({inner}) return {value}; }}")),
+                1 => {
+                    let other = self.fit(other, most);
+                    range = (range.0.min(other.range.0), range.1.max(other.range.1));
+                    self.line(&format!("if ({condition}) return {value}; else if ({inner}) return {};", other.text));
+                }
+                _ => self.line(&format!("if ({condition}) return {value};")),
+            }
             ways -= 1;
         }
         self.indent -= 1;
