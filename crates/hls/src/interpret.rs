@@ -66,6 +66,8 @@ pub(crate) struct Interpreter<'u> {
     constants: Scope,
     arrays: Vec<Array>,
     elements: usize,
+    /// The `static` arrays of a run of a function; `None` if constants are evaluated.
+    statics: Option<HashMap<*const Declaration, usize>>,
     /// The remaining statements and operations, and their number at the start.
     steps: (u64, u64),
     calls: usize,
@@ -80,6 +82,7 @@ impl<'u> Interpreter<'u> {
             constants: Scope::new(),
             arrays: Vec::new(),
             elements: 0,
+            statics: None,
             steps: (MAX_STEPS_OF_CONSTANTS, MAX_STEPS_OF_CONSTANTS),
             calls: 0,
             nesting: 0,
@@ -125,6 +128,7 @@ impl<'u> Interpreter<'u> {
     ) -> Result<(Option<i128>, Vec<Vec<Option<i128>>>)> {
         let function = self.function(name, Place::BEGIN)?;
         self.steps = (MAX_STEPS, MAX_STEPS);
+        self.statics = Some(HashMap::new());
         let wrong = |what: String| Problem::new(function.place, what, "give an argument for each parameter");
         if arguments.len() != function.parameters.len() {
             return Err(wrong(format!("{} arguments for {} parameters", arguments.len(), function.parameters.len())));
@@ -259,6 +263,30 @@ impl<'u> Interpreter<'u> {
     }
 
     fn declared(&mut self, declaration: &Declaration, scopes: &mut Vec<Scope>) -> Result<Slot> {
+        if declaration.fixed && !declaration.constant {
+            return self.kept(declaration, scopes);
+        }
+        self.fresh(declaration, scopes)
+    }
+
+    /// A `static` variable or array, which keeps its value from call to call.
+    fn kept(&mut self, declaration: &Declaration, scopes: &mut Vec<Scope>) -> Result<Slot> {
+        let key = std::ptr::from_ref(declaration);
+        // Functions of constants are evaluated any number of times.
+        let Some(statics) = self.statics.as_ref().filter(|_| !declaration.lengths.is_empty()) else {
+            return Err(keeps_its_value(declaration));
+        };
+        if let Some(array) = statics.get(&key) {
+            return Ok(Slot::Array(*array));
+        }
+        let slot = self.fresh(declaration, scopes)?;
+        if let (Slot::Array(array), Some(statics)) = (slot, &mut self.statics) {
+            statics.insert(key, array);
+        }
+        Ok(slot)
+    }
+
+    fn fresh(&mut self, declaration: &Declaration, scopes: &mut Vec<Scope>) -> Result<Slot> {
         let slot = self.array_or_value(declaration, scopes)?;
         match (&declaration.initial, slot) {
             // A `static` array begins with zeros.
@@ -640,6 +668,12 @@ impl Names for Scoped<'_, '_> {
 pub(crate) enum Argumented {
     Value(i128, Type),
     Array(Array),
+}
+
+/// The refusal of a `static` variable.
+pub(crate) fn keeps_its_value(declaration: &Declaration) -> Problem {
+    let what = format!("`{}` keeps its value from call to call", declaration.name);
+    Problem::new(declaration.place, what, "remove `static`")
 }
 
 /// The refusal of statements and expressions that are nested too deep for the stack.

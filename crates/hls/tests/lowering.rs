@@ -269,3 +269,90 @@ fn scopes_are_those_of_the_reference() {
         }
     }
 }
+
+/// Functions that return early on some of their ways. Each is evaluated as the reference does, for all values of the bits.
+#[test]
+fn early_returns_skip_what_follows_them_and_nothing_else() {
+    let bodies = [
+        "if (c) return; else if (d) return; a[1] = 2;",
+        "if (c) { if (d) return; a[0] = 1; } a[1] = 2;",
+        "if (c) { uint8_t x = 3; { if (d) return; } a[0] = x; } else { a[0] = 4; } a[1] = 5;",
+        "{ if (c) return; } { if (d) { a[0] = 9; return; } a[0] = 7; } a[1] = 8;",
+        "uint8_t x = 1; if (c) { uint8_t x = 2; if (d) return; x += 1; a[0] = x; } x += 4; a[1] = x;",
+        "if (c) { if (d) { a[0] = 1; } else return; } a[1] = 6;",
+    ];
+    let values = [
+        "if (c) return 1; else if (d) return 2; return 3;",
+        "{ if (c) return 1; } return 2;",
+        "if (c) { if (d) return 1; } return 2;",
+        "uint8_t x = c & 1; if (c) { if (d) return x; x += 2; } else { uint8_t x = d; if (x) return 9; } return x + 4;",
+    ];
+    let given = |bits: i128| vec![vec![0; 2], vec![bits & 1, bits >> 1]];
+    let check = |text: &str| {
+        for bits in 0..4 {
+            let [found, expected] = both(text, given(bits));
+            assert_eq!(found, expected, "{bits}: {text}");
+        }
+    };
+    for body in bodies {
+        let function = format!("static void g(uint8_t a[2], uint8_t c, uint8_t d) {{ {body} }}");
+        check(&format!(
+            "{function}\nvoid f(uint8_t a[2], uint8_t b[2]) {{ for (unsigned i = 0; i < 2; i++) {{ a[0] = 1; g(a, b[0], b[1]); }} }}"
+        ));
+    }
+    for body in values {
+        let function = format!("static uint8_t g(uint8_t c, uint8_t d) {{ {body} }}");
+        check(&format!(
+            "{function}\nvoid f(uint8_t a[2], uint8_t b[2]) {{ for (unsigned i = 0; i < 2; i++) {{ a[i] = g(b[0], b[1]); }} }}"
+        ));
+    }
+    // A way that no call takes need not be valid.
+    let [found, expected] = both(
+        "static uint8_t g(uint8_t x, unsigned n) { if (n < 4) return x; return x + (n - 4); }
+         void f(uint8_t a[2]) { for (unsigned i = 0; i < 2; i++) a[i] = g(a[i], 2); }",
+        vec![vec![7, 8]],
+    );
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn each_call_sees_the_static_array_of_the_others() {
+    let set = "static void set(uint8_t t[2], unsigned i) { t[i] = 7; }\n";
+    let same = "static uint8_t g(unsigned i) { static uint8_t t[2]; set(t, 1); return t[i]; }
+        void f(uint8_t a[2]) { uint8_t x = g(0); uint8_t y = g(1); a[0] = x; a[1] = y; }";
+    let same_outside =
+        "static void g(uint8_t a[2], unsigned i) { static uint8_t t[2]; set(t, 0); set(t, 1); a[i] = t[a[i] & 1]; }
+        void f(uint8_t a[2]) { g(a, 0); g(a, 1); }";
+    let constant = "static void g(uint8_t a[2], unsigned i) { static uint8_t t[2]; set(t, i); a[i] = t[0]; }
+        void f(uint8_t a[2]) { g(a, 0); g(a, 1); }";
+    for text in [same_outside, constant] {
+        let [found, expected] = both(&format!("{set}{text}"), vec![vec![0, 0]]);
+        assert_eq!((&found, &found[0]), (&expected, &vec![Some(7), Some(7)]));
+    }
+    let message = |text: &str| {
+        let source = Source::new("f.c", format!("#include <stdint.h>\n{set}{text}"));
+        source.lower(&[], "f").err().map_or_else(String::new, |error| error.to_string())
+    };
+    assert!(message(same).contains("`t` is static inside of a loop"), "{}", message(same));
+    let other = "static void g(uint8_t a[2], unsigned i) { static uint8_t t[2]; set(t, i); a[i] = t[a[i] & 1]; }
+        void f(uint8_t a[2]) { g(a, 0); g(a, 1); }";
+    assert!(message(other).contains("the table `t` is filled after its read at f.c:3:"), "{}", message(other));
+}
+
+#[test]
+fn declarations_between_loops_do_not_see_the_variables_of_inner_ones() {
+    let text = "static const uint8_t j = 5;
+        void f(uint8_t a[4]) {
+          for (unsigned i = 0; i < 2; i++) { uint8_t x = j; for (unsigned j = 0; j < 2; j++) a[2 * i + j] = x; }
+        }";
+    let [found, expected] = both(text, vec![vec![0; 4]]);
+    assert_eq!((&found, &found[0]), (&expected, &vec![Some(5); 4]));
+}
+
+#[test]
+fn a_condition_with_data_excludes_iterations_also() {
+    let text =
+        "void f(uint8_t a[4], uint8_t d[4]) { for (unsigned i = 0; i < 4; i++) { if (i > 0 && d[i]) a[i - 1] = 1; } }";
+    let [found, expected] = both(text, vec![vec![0; 4], vec![1, 0, 1, 1]]);
+    assert_eq!(found, expected);
+}

@@ -141,9 +141,8 @@ impl Body {
     /// The iterations in which the conditions around the present statement can hold.
     pub(super) fn iterations(&self) -> impl Iterator<Item = usize> {
         let count: usize = self.loops.iter().map(|one| one.trips).product();
-        let holds = |iteration: usize| {
-            self.conditions.iter().all(|condition| self.graph.value_in(*condition, iteration) != Some(0))
-        };
+        let holds =
+            |iteration: usize| !self.conditions.iter().any(|condition| self.graph.is_false_in(*condition, iteration));
         (0..count).filter(move |&iteration| holds(iteration))
     }
 

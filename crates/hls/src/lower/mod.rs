@@ -57,8 +57,8 @@ type Scope = HashMap<String, Binding>;
 /// The loops of a kernel, the outermost first.
 struct Nest<'u> {
     loops: Vec<(Loop, &'u For)>,
-    /// Declarations and assertions before inner loops.
-    before: Vec<&'u Stmt>,
+    /// Declarations and assertions before inner loops, each with the number of loops around it.
+    before: Vec<(usize, &'u Stmt)>,
     /// The pragma `pipeline` of the innermost loop, with its interval.
     pipeline: Option<Option<u32>>,
     /// The memories of its pragmas `dependence`.
@@ -74,6 +74,8 @@ struct Lowering<'u> {
     memories: Vec<Memory>,
     /// `static` memories that no function has filled yet. A filled one is a table.
     fixed: HashMap<usize, Array>,
+    /// The memory of each `static` array, which all calls of its function share.
+    statics: HashMap<*const Declaration, usize>,
     /// Tables that are `const` in the source.
     constants: HashSet<usize>,
     /// The ports that pragmas have chosen.
@@ -108,6 +110,7 @@ impl<'u> Lowering<'u> {
             ranges,
             memories: Vec::new(),
             fixed: HashMap::new(),
+            statics: HashMap::new(),
             constants: HashSet::new(),
             ports: HashMap::new(),
             kernels: Vec::new(),
@@ -327,6 +330,9 @@ impl<'u> Lowering<'u> {
                         "make it `const`, or assign to them",
                     ));
                 }
+                None if declaration.fixed && self.statics.contains_key(&std::ptr::from_ref(declaration)) => {
+                    Binding::Memory(self.statics[&std::ptr::from_ref(declaration)], declaration.of)
+                }
                 None => {
                     let lengths = self.lengths(declaration)?;
                     let empty = Array {
@@ -337,6 +343,7 @@ impl<'u> Lowering<'u> {
                     let number = self.memory(declaration, lengths, Role::Local);
                     if declaration.fixed {
                         self.fixed.insert(number, empty);
+                        self.statics.insert(declaration, number);
                     }
                     Binding::Memory(number, declaration.of)
                 }
@@ -360,11 +367,7 @@ impl<'u> Lowering<'u> {
             return Ok(());
         }
         if declaration.fixed {
-            return Err(Problem::new(
-                declaration.place,
-                format!("`{}` keeps its value from call to call", declaration.name),
-                "remove `static`",
-            ));
+            return Err(crate::interpret::keeps_its_value(declaration));
         }
         let number = self.memory(declaration, Vec::new(), Role::Local);
         self.declare(&declaration.name, Binding::Memory(number, declaration.of));
@@ -453,7 +456,7 @@ impl<'u> Lowering<'u> {
     /// The loops of a nest. Their variables, and declarations between them, are variables in the bounds of inner loops.
     fn headers(&mut self, outermost: &'u For, place: Place) -> Result<Nest<'u>> {
         let mut loops: Vec<(Loop, &'u For)> = Vec::new();
-        let mut before: Vec<&'u Stmt> = Vec::new();
+        let mut before: Vec<(usize, &'u Stmt)> = Vec::new();
         let mut one = outermost;
         let mut at = place;
         loop {
@@ -515,7 +518,7 @@ impl<'u> Lowering<'u> {
                             "put it into the inner loop",
                         ));
                     }
-                    before.extend(&statements[..index]);
+                    before.extend(statements[..index].iter().map(|statement| (loops.len(), statement)));
                     for statement in &statements[..index] {
                         let StmtKind::Declare(declarations) = &statement.kind else { continue };
                         declarations.iter().for_each(|one| self.declare(&one.name, Binding::Value(one.of, None, 0)));
@@ -549,12 +552,13 @@ impl<'u> Lowering<'u> {
         for (level, (_, one)) in loops.iter().enumerate() {
             let node = self.work(place)?.variable(level);
             self.declare(&one.variable, Binding::Value(one.of, Some(node), 0));
-        }
-        for statement in &before {
-            self.statement(statement)?;
+            // Names of inner loops are not known yet.
+            for (_, statement) in before.iter().filter(|(around, _)| *around == level + 1) {
+                self.statement(statement)?;
+            }
         }
         let early = self.work(place)?.accesses.len();
-        for statement in before {
+        for (_, statement) in before {
             let StmtKind::Declare(declarations) = &statement.kind else { continue };
             if let Some(one) = declarations.iter().find(|one| assigns(statements, &one.name)) {
                 let what = format!("`{}` is declared before an inner loop that assigns to it", one.name);
@@ -625,7 +629,7 @@ fn trip_count(compare: BinaryOp, first: i128, bound: i128, step: i128) -> Option
 }
 
 /// Refuses names that the loops of a nest share, because their variables and the declarations between them have one scope.
-fn distinct(loops: &[(Loop, &For)], before: &[&Stmt]) -> Result<()> {
+fn distinct(loops: &[(Loop, &For)], before: &[(usize, &Stmt)]) -> Result<()> {
     let refused = |place: Place, name: &str, of: &str| {
         Err(Problem::new(place, format!("`{name}` is the variable of {of} as well"), "rename it"))
     };
@@ -634,7 +638,7 @@ fn distinct(loops: &[(Loop, &For)], before: &[&Stmt]) -> Result<()> {
             return refused(one.place, &inner.variable, "an outer loop");
         }
     }
-    let declared = before.iter().filter_map(|statement| match &statement.kind {
+    let declared = before.iter().filter_map(|(_, statement)| match &statement.kind {
         StmtKind::Declare(declarations) => Some(declarations),
         _ => None,
     });

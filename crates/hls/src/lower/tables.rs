@@ -3,7 +3,7 @@
 use super::{Binding, Lowering};
 use crate::ast::{Expr, ExprKind, Function};
 use crate::diagnostic::{Place, Problem, Result};
-use crate::interpret::{Argumented, Array};
+use crate::interpret::{Argumented, Array, fitting};
 use crate::ir::Role;
 
 impl<'u> Lowering<'u> {
@@ -36,10 +36,15 @@ impl<'u> Lowering<'u> {
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
             if parameter.lengths.is_empty() {
                 let value = self.constant(argument).unwrap_or_default();
+                fitting(value, parameter.of, argument.place)?;
                 given.push(Argumented::Value(value, parameter.of));
                 continue;
             }
             let Binding::Memory(number, of) = self.array_argument(parameter, argument)? else { continue };
+            if numbers.contains(&number) {
+                let what = format!("`{}` is an argument for two parameters", self.memories[number].name);
+                return Err(Problem::new(argument.place, what, "use another array for one of them"));
+            }
             let array = match &self.memories[number].role {
                 Role::Table(elements) => Array {
                     of,
@@ -51,15 +56,22 @@ impl<'u> Lowering<'u> {
             given.push(Argumented::Array(array));
             numbers.push(number);
         }
-        self.check_unread(&numbers, place)?;
         for (number, array) in numbers.into_iter().zip(self.interpreter.fill(function, given, place)?) {
             // Elements without a value are 0, as in any `static` array.
             let elements: Vec<i128> = array.elements.iter().map(|element| element.unwrap_or(0)).collect();
-            let memory = &mut self.memories[number];
-            if self.constants.contains(&number) && memory.role != Role::Table(elements.clone()) {
+            let memory = &self.memories[number];
+            let is_same = match &memory.role {
+                Role::Table(before) => *before == elements,
+                _ => elements.iter().all(|element| *element == 0),
+            };
+            if !is_same {
+                self.check_unread(number, place)?;
+            }
+            if self.constants.contains(&number) && !is_same {
                 let what = format!("`{}` is a constant, and `{}` changes it", memory.name, function.name);
                 return Err(Problem::new(place, what, "make it `static` and not `const`, or fill another array"));
             }
+            let memory = &mut self.memories[number];
             memory.range = elements.iter().fold((i128::MAX, 0), |(a, b), &v| (a.min(v), b.max(v)));
             memory.role = Role::Table(elements);
             self.fixed.remove(&number);
@@ -67,11 +79,11 @@ impl<'u> Lowering<'u> {
         Ok(())
     }
 
-    /// Refuses to fill a table again after a kernel that reads it: the hardware has one table.
-    fn check_unread(&self, numbers: &[usize], place: Place) -> Result<()> {
+    /// Refuses to change a table after a kernel that reads it: the hardware has one table.
+    fn check_unread(&self, number: usize, place: Place) -> Result<()> {
         let kernels = self.kernels.iter().map(|kernel| &kernel.accesses);
         let accesses = kernels.chain(self.body.iter().map(|body| &body.accesses)).flatten();
-        match accesses.into_iter().find(|access| numbers.contains(&access.memory)) {
+        match accesses.into_iter().find(|access| access.memory == number) {
             None => Ok(()),
             Some(read) => {
                 let what =

@@ -164,6 +164,11 @@ fn no_number(text: Text<'_>, node: Node<'_>) -> Problem {
 
 /// The value and the type of a literal.
 fn number(literal: &str) -> Option<(u128, Type)> {
+    // The parser reads a sign before a digit as a part of the literal.
+    let literal = literal.strip_prefix('+').unwrap_or(literal);
+    if !literal.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
     let lower = literal.to_ascii_lowercase();
     let digits = lower.trim_end_matches(['u', 'l']);
     let suffix = &lower[digits.len()..];
@@ -171,7 +176,8 @@ fn number(literal: &str) -> Option<(u128, Type)> {
         return None;
     }
     let value = match digits.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16).ok()?,
+        Some(hex) if hex.bytes().all(|digit| digit.is_ascii_hexdigit()) => u64::from_str_radix(hex, 16).ok()?,
+        Some(_) => return None,
         // In C a number that begins with 0 is octal.
         None if digits.len() > 1 && digits.starts_with('0') => return None,
         None => digits.parse().ok()?,
@@ -207,6 +213,11 @@ mod tests {
             ("18446744073709551615", None),
             ("18446744073709551616u", None),
             ("017", None),
+            ("+017", None),
+            ("+17", Some((17, Type::INT))),
+            ("++17", None),
+            ("-17", None),
+            ("0x+1", None),
             ("1.5", None),
             ("1uu", None),
         ] {

@@ -538,6 +538,57 @@ void f(uint8_t a[2]) {
         "f.c:7:3: `t` is a constant, and `fill` changes it; make it `static` and not `const`, or fill another array",
     ),
     (
+        "a static array for two parameters",
+        r"static void fill(uint8_t x[2], uint8_t y[2]) { x[0] = 1; y[1] = 2; }
+void f(uint8_t a[2]) {
+  static uint8_t t[2];
+  fill(t, t);
+  for (unsigned i = 0; i < 2; i++) a[i] = t[i];
+}",
+        "f.c:7:11: `t` is an argument for two parameters; use another array for one of them",
+    ),
+    (
+        "a constant beyond the type of a parameter",
+        r"static void fill(uint8_t x[1], uint8_t v) { x[0] = v >> 4; }
+void f(uint8_t a[1]) {
+  static uint8_t t[1];
+  fill(t, 300);
+  a[0] = t[0];
+}",
+        "f.c:7:11: 300 is beyond uint8_t; use a wider type, or a mask",
+    ),
+    (
+        "a static variable of a function of constants",
+        r"static uint8_t next(void) { static uint8_t n = 0; n = (uint8_t)(n + 1); return n; }
+void f(uint8_t a[2]) {
+  uint8_t x = next();
+  uint8_t y = next();
+  a[0] = x;
+  a[1] = y;
+}",
+        "f.c:4:44: `n` keeps its value from call to call; remove `static`",
+    ),
+    (
+        "an index where no iteration is left",
+        r"void f(uint8_t a[8]) {
+  for (unsigned i = 0; i < 8; i++) {
+#pragma HLS pipeline
+    uint8_t t[4] = {1, 2, 3, 4};
+    uint8_t s = 0;
+    for (unsigned k = 0; k < 8; k++) if (i < 4) if (k < i) s = t[k];
+    a[i] = s;
+  }
+}",
+        "f.c:9:64: an index of `t` is 4; its length is 4; keep indices below the length",
+    ),
+    (
+        "an octal number with a sign",
+        r"void f(uint8_t a[1]) {
+  a[0] = +017;
+}",
+        "f.c:5:10: number `+017`; use a decimal or hexadecimal number of up to 64 bits",
+    ),
+    (
         "a constant array that a function changes at run time",
         r"static void g(uint8_t t[2], uint8_t v) { t[0] = v; }
 void f(uint8_t a[2]) {
