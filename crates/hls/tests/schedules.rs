@@ -57,6 +57,23 @@ fn kernels_have_the_values_of_the_reference() {
     );
 }
 
+/// A difference that is below zero in some iterations. It is divided in others only, and has further uses.
+#[test]
+fn a_division_of_a_guarded_difference_leaves_its_sign() {
+    let header = "void f(uint8_t p[16], uint8_t q[16], uint16_t t[300], uint16_t r[16], uint16_t o[16]) {\n  \
+                  for (unsigned i = 0; i < 16; i++) {\n#pragma HLS pipeline\n    uint8_t x = p[i], y = q[15 - i];\n    ";
+    for body in [
+        "if (x - y >= 0) r[i] = t[x - y];",
+        "o[i] = x - y + 255; if (x >= y) r[i] = t[x - y];",
+        "o[i] = (x - y < 200 ? x - y : x - y - 200) + 255; if (x >= y) r[i] = (x - y) % 200;",
+        "o[i] = x - y + 256; if (x >= y) r[i] = (x - y) / 3 + (x - y) % 7;",
+        "o[i] = 7 * (i < 2 || (i - 2) % 3);",
+        "o[i] = 7 * (i < 5 || (i - 5) / 3);",
+    ] {
+        is_right(&format!("{header}{body}\n  }}\n}}"));
+    }
+}
+
 #[test]
 fn a_read_waits_for_an_address_that_another_read_gives() {
     let text = "void f(uint8_t a[16], uint8_t b[16], uint8_t c[16]) {\n\

@@ -553,8 +553,10 @@ impl Graph {
                 (least, _) if least > 0 => of(a),
                 _ => (of(a).0.min(of(b).0), of(a).1.max(of(b).1)),
             },
-            Op::Div(a, d) => (of(a).0.max(0) / d, of(a).1.max(0) / d),
-            Op::Rem(a, d) => (0, of(a).1.clamp(0, d - 1)),
+            // Below zero, the remainder is that of Euclid. C has another one, and the source does not use it.
+            Op::Div(a, d) => (of(a).0.div_euclid(d), of(a).1.div_euclid(d)),
+            Op::Rem(a, d) if of(a).0 < 0 => (0, d - 1),
+            Op::Rem(a, d) => (0, of(a).1.min(d - 1)),
         })
     }
 }

@@ -296,9 +296,18 @@ fn sum(graph: &mut Graph, mut nodes: Vec<Node>) -> Result<Option<Node>, Full> {
     Ok(nodes.pop())
 }
 
-/// The quotient and the remainder.
+/// The quotient and the remainder by Euclid.
 fn divided(graph: &mut Graph, x: Node, d: i128) -> Result<(Node, Node), Full> {
-    let most = graph.range(x).1;
+    let (least, most) = graph.range(x);
+    if least < 0 {
+        // x is not below zero where the source uses the result, but the node of x may have other uses: its range stays.
+        let times = -least.div_euclid(d);
+        let multiple = graph.number(times.checked_mul(d).ok_or(Full::Bits)?)?;
+        let above = graph.add(Op::Add(x, multiple))?;
+        let (quotient, rest) = divided(graph, above, d)?;
+        let times = graph.number(times)?;
+        return Ok((graph.add(Op::Sub(quotient, times))?, rest));
+    }
     let divisor = graph.number(d)?;
     // most < 2d, without a product that may have 128 bits
     if most / 2 < d {

@@ -166,6 +166,10 @@ impl Generator {
                 let b = other(self);
                 self.difference(a, b)
             }
+            3 if self.random.chance(50) => {
+                let b = other(self);
+                self.guarded(a, b)
+            }
             3 => self.reduced(a),
             4 | 5 => {
                 let b = other(self);
@@ -282,6 +286,22 @@ impl Generator {
         let k = self.number(u64::try_from(bound).unwrap_or(1));
         let text = format!("{} >= {} ? {} - {} : {}", a.inside(SHIFT), k.text, a.inside(SUM), k.text, a.inside(1));
         Expression { text, of: a.of.common(k.of), range: (0, (bound - 1).max(a.range.1 - bound)), binding: 0 }
+    }
+
+    /// The quotient or the remainder of a − b, which is below zero in some iterations that do not use it.
+    fn guarded(&mut self, a: Expression, b: Expression) -> Expression {
+        if !a.is_repeatable() || !b.is_repeatable() || a.range.1 < b.range.0 {
+            return a;
+        }
+        let (d, op) = (self.divisor(), *self.random.pick(&['%', '/']));
+        let (most, divisor) = (a.range.1 - b.range.0, d.range.0);
+        let most = if op == '/' { most / divisor } else { most.min(divisor - 1) };
+        let (difference, condition) = (
+            format!("({} - {})", a.inside(SUM), b.inside(PRODUCT)),
+            format!("{} >= {}", a.inside(SHIFT), b.inside(SHIFT)),
+        );
+        let text = format!("{condition} ? {difference} {op} {} : {}", d.text, b.inside(1));
+        Expression { text, of: a.of.common(b.of).common(d.of), range: (0, most.max(b.range.1)), binding: 0 }
     }
 
     fn quotient(&mut self, a: Expression, d: Expression, op: char) -> Expression {
