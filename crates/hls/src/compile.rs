@@ -79,7 +79,8 @@ impl Design {
     pub fn simulate(&self, state: &mut State) -> std::result::Result<u64, SimulationError> {
         let memories = &self.program.memories;
         self.kernels.iter().try_fold(self.start_cycles(), |before, one| {
-            let cycles = simulate(&one.kernel, &one.addresses, &one.registers, memories, &one.schedule, state)?;
+            let accesses = (&*one.addresses, &*one.used);
+            let cycles = simulate(&one.kernel, accesses, &one.registers, memories, &one.schedule, state)?;
             // A kernel of one cycle has another one for its end.
             Ok(before + cycles + u64::from(one.schedule.depth == 1))
         })

@@ -116,13 +116,14 @@ pub enum SimulationError {
     },
 }
 
-/// Runs a kernel by its schedule. `registers` are the cycles of each node's operation, by node. Returns the number of cycles.
+/// Runs a kernel by its schedule. Each access has an address, and is in the hardware or not. `registers` are the cycles of each
+/// node's operation, by node. Returns the number of cycles.
 ///
 /// # Errors
 /// [`SimulationError`], if the schedule breaks a rule.
 pub(crate) fn simulate(
     kernel: &Kernel,
-    addresses: &[Address],
+    (addresses, used): (&[Address], &[bool]),
     registers: &[u32],
     memories: &[Memory],
     schedule: &Schedule,
@@ -135,7 +136,7 @@ pub(crate) fn simulate(
             reads[access] = Some(node);
         }
     }
-    let simulation = Simulation { kernel, addresses, registers, memories, schedule, layouts, reads };
+    let simulation = Simulation { kernel, addresses, registers, memories, schedule, used, layouts, reads };
     simulation.check_times()?;
     simulation.run(state)
 }
@@ -146,6 +147,8 @@ struct Simulation<'a> {
     registers: &'a [u32],
     memories: &'a [Memory],
     schedule: &'a Schedule,
+    /// Whether each access is in the hardware. Others may be at any time.
+    used: &'a [bool],
     layouts: Vec<Layout>,
     /// The node of each read; by access.
     reads: Vec<Option<Node>>,
@@ -199,12 +202,12 @@ impl Simulation<'_> {
     }
 
     fn run(&self, state: &mut State) -> Result<u64, SimulationError> {
-        let accesses = self.kernel.accesses.len();
+        let accesses = self.used.iter().filter(|used| **used).count();
         // By cycle, reads before writes.
         let mut events: Vec<(u64, bool, usize, usize)> = Vec::with_capacity(accesses * self.kernel.iterations());
         for iteration in 0..self.kernel.iterations() {
             let start = self.schedule.start(self.kernel, iteration);
-            for (access, one) in self.kernel.accesses.iter().enumerate() {
+            for (access, one) in self.kernel.accesses.iter().enumerate().filter(|(access, _)| self.used[*access]) {
                 let cycle = start + u64::from(self.schedule.accesses[access]);
                 events.push((cycle, one.written.is_some(), iteration, access));
             }
