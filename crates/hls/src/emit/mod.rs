@@ -60,7 +60,7 @@ fn wrapped(module: &str) -> String {
         let mut begin = String::new();
         // A text in quotes must stay whole.
         while begin.len() + rest.len() > LINE && !line.contains('"') {
-            let most = LINE - begin.len();
+            let most = rest.floor_char_boundary(LINE - begin.len());
             let Some(at) = rest[..most].rfind(' ').filter(|at| rest[..*at].len() > indent) else { break };
             let _ = writeln!(out, "{begin}{}", &rest[..at]);
             rest = rest[at..].trim_start();
@@ -99,6 +99,8 @@ impl Design {
     #[must_use]
     pub fn to_systemverilog(&self, options: &Options<'_>) -> String {
         let Options { name, source, .. } = options;
+        // A file may have any name, and a line of the module ends its comment.
+        let source = source.replace(char::is_control, "?");
         let mut out = String::new();
         let _ =
             writeln!(out, "// Compiled from {source} by `ciphermill hls compile`: change the source, not this file.");
