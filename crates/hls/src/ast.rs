@@ -152,6 +152,25 @@ impl Expr {
     }
 }
 
+impl Expr {
+    /// Calls a function with the name of each called function.
+    pub(crate) fn for_each_call(&self, note: &mut impl FnMut(&str)) {
+        match &self.kind {
+            ExprKind::Number(..) | ExprKind::Name(_) => {}
+            ExprKind::Element(_, inner) => inner.iter().for_each(|one| one.for_each_call(note)),
+            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => inner.for_each_call(note),
+            ExprKind::Binary(_, left, right) => [left, right].into_iter().for_each(|one| one.for_each_call(note)),
+            ExprKind::Select(condition, yes, no) => {
+                [condition, yes, no].into_iter().for_each(|one| one.for_each_call(note));
+            }
+            ExprKind::Call(name, arguments) => {
+                note(name);
+                arguments.iter().for_each(|argument| argument.for_each_call(note));
+            }
+        }
+    }
+}
+
 /// The kinds of expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {

@@ -48,3 +48,21 @@ fn a_long_chain_needs_no_deep_stack() {
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(compiles).expect("a thread");
     assert!(thread.join().is_ok(), "a step fails");
 }
+
+/// Functions inside of one another, each with many blocks around its call: refused or compiled, on the same stack.
+#[test]
+fn blocks_and_calls_inside_of_one_another_have_a_bound() {
+    let blocks = 240;
+    let (open, close) = ("{".repeat(blocks), "}".repeat(blocks));
+    let mut text = format!("static void g0(unsigned char a[4]) {open} a[0] = 1; {close}\n");
+    for number in 1..64 {
+        text += &format!("static void g{number}(unsigned char a[4]) {open} g{}(a); {close}\n", number - 1);
+    }
+    text += "void f(unsigned char a[4]) { g63(a); }";
+    let compile = move || {
+        Source::new("blocks.c", text).compile(&[], "f", &Target::ecp5(100.0)).err().map(|error| error.to_string())
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(compile).expect("a thread");
+    let error = thread.join().expect("no overflow").expect("a refusal");
+    assert!(error.contains("nested more than 512 deep"), "{error}");
+}

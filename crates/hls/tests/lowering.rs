@@ -356,3 +356,30 @@ fn a_condition_with_data_excludes_iterations_also() {
     let [found, expected] = both(text, vec![vec![0; 4], vec![1, 0, 1, 1]]);
     assert_eq!(found, expected);
 }
+
+#[test]
+fn names_in_capitals_are_macros() {
+    let text = "#define TRUE 255\n#define FALSE 7\nvoid f(uint8_t a[2]) { a[0] = TRUE; a[1] = FALSE; }";
+    let [found, expected] = both(text, vec![vec![0; 2]]);
+    assert_eq!((&found, &found[0]), (&expected, &vec![Some(255), Some(7)]));
+}
+
+#[test]
+fn many_conditions_take_little_time() {
+    let text = "#include <stdint.h>\n#include <stdbool.h>\nvoid f(uint8_t a[1], bool p[64]) {\n  for (unsigned i = 0; i < 1; i++) {\n\
+                #pragma HLS pipeline\n    bool w = p[0];\n    for (unsigned k = 1; k < 63; k++) w = (w & p[k]) & (w & p[k + 1]);\n\
+                \x20   if (w) a[0] = 1;\n  }\n}";
+    let program = Source::new("f.c", text).lower(&[], "f");
+    assert!(program.is_ok(), "{program:?}");
+}
+
+#[test]
+fn the_name_of_a_source_stays_in_its_comment() {
+    for name in ["a\nb.c".to_owned(), format!("{}.c", "é".repeat(60)), "é ".repeat(80)] {
+        let source = Source::new(name.as_str(), "void f(unsigned char a[2]) { a[0] = 1; }");
+        let design = source.compile(&[], "f", &Target::ecp5(100.0)).unwrap_or_else(|error| panic!("{error}"));
+        let text = design.to_systemverilog(&Options { name: "f", source: &name, memories: Memories::Inside });
+        let before = text.split("module f").next().unwrap_or_default();
+        assert!(before.lines().all(|line| line.starts_with("//")), "{before}");
+    }
+}

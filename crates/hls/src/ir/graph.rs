@@ -1,6 +1,6 @@
 //! The code of a kernel as a graph without duplicates.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{bits, ones};
 
@@ -275,11 +275,13 @@ impl Graph {
     /// Whether a condition does not hold in an iteration, whatever the data. A condition of several is false if one of them is.
     #[must_use]
     pub fn is_false_in(&self, condition: Node, iteration: usize) -> bool {
-        let mut open = vec![condition];
+        let (mut open, mut seen) = (vec![condition], HashSet::new());
         while let Some(node) = open.pop() {
             match (self.value_in(node, iteration), self.get(node).op) {
                 (Some(0), _) => return true,
-                (None, Op::And(a, b)) if self.is_condition(a) && self.is_condition(b) => open.extend([a, b]),
+                (None, Op::And(a, b)) if self.is_condition(a) && self.is_condition(b) => {
+                    open.extend([a, b].into_iter().filter(|one| seen.insert(*one)));
+                }
                 _ => {}
             }
         }

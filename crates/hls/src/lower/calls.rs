@@ -38,7 +38,7 @@ impl<'u> Lowering<'u> {
         }
         let outer = std::mem::replace(&mut self.scopes, vec![scope]);
         self.calls.push(function);
-        self.function_level(&function.body, true)?;
+        self.nested(place, |this| this.function_level(&function.body, true))?;
         self.end_straight()?;
         self.calls.pop();
         self.scopes = outer;

@@ -238,7 +238,9 @@ impl<'u> Lowering<'u> {
             let is_last = last && index + 1 == statements.len();
             match &statement.kind {
                 StmtKind::Pragma(pragma) => self.pragma(pragma, statement.place)?,
-                StmtKind::Block(inner) => self.function_level(inner, is_last)?,
+                StmtKind::Block(inner) => {
+                    self.nested(statement.place, |this| this.function_level(inner, is_last))?;
+                }
                 StmtKind::Declare(declarations) => {
                     for declaration in declarations {
                         self.declaration_outside(declaration, &statements[index + 1..])?;

@@ -54,15 +54,18 @@ impl File {
                 let (value, of) = number(text.of(node)).ok_or_else(|| no_number(text, node))?;
                 ExprKind::Number(value, of)
             }
-            "true" | "false" if !self.booleans => {
+            // The parser has the words in capitals for the same. They are names in C.
+            "true" | "false" if !self.booleans && matches!(text.of(node), "true" | "false") => {
                 return Err(text.problem(
                     node,
                     format!("`{}` without its header", text.of(node)),
                     "include <stdbool.h>",
                 ));
             }
-            "true" | "false" => ExprKind::Number(u128::from(node.kind() == "true"), Type::INT),
-            "identifier" => {
+            "true" | "false" if matches!(text.of(node), "true" | "false") => {
+                ExprKind::Number(u128::from(node.kind() == "true"), Type::INT)
+            }
+            "identifier" | "true" | "false" => {
                 let name = text.of(node);
                 if self.macros.get(name).is_some() {
                     return self.expanded(name, place, depth);

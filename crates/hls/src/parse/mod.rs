@@ -112,6 +112,14 @@ fn tree(text: Text<'_>, begin: Place) -> Result<Tree> {
     Ok(tree)
 }
 
+/// Whether the words of a directive go on in a line that C does not join. The parser takes a `/` at the end of a line for such a
+/// line.
+fn goes_on(words: &str) -> bool {
+    let mut lines: Vec<&str> = words.lines().collect();
+    lines.pop();
+    lines.iter().any(|line| !line.ends_with('\\'))
+}
+
 /// Refuses syntax errors, names that a module cannot have, and nodes that are nested too deep.
 fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
     let mut cursor = tree.walk();
@@ -134,6 +142,10 @@ fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
                 ),
                 None => text.problem(node, what, "write C that a C compiler accepts"),
             });
+        }
+        if node.kind() == "preproc_arg" && goes_on(text.of(node)) {
+            let what = "a directive with a comment that ends in `/`";
+            return Err(text.problem(node, what, "end the comment with another character"));
         }
         if node.kind().ends_with("identifier") && !words::is_name(text.of(node)) {
             let what = format!("`{}` has other characters than ASCII letters, digits and `_`", text.short(node));

@@ -28,6 +28,9 @@ pub(super) fn check(unit: &Unit) -> Result<()> {
     let mut scopes = Scopes { names: vec![Names::new()], labels: Names::new() };
     let constants = unit.constants.iter().map(|one| (&one.name, one.place));
     let functions = unit.functions.iter().map(|one| (&one.name, one.place));
+    if let Some(one) = unit.functions.iter().find(|one| one.name == "assert") {
+        return Err(Problem::new(one.place, "a function `assert`, which is the macro of <assert.h>", "rename it"));
+    }
     for (name, place) in constants.chain(functions) {
         scopes.declare(name, place, Kind::Constant)?;
     }

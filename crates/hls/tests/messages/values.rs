@@ -589,6 +589,49 @@ void f(uint8_t a[2]) {
         "f.c:5:10: number `+017`; use a decimal or hexadecimal number of up to 64 bits",
     ),
     (
+        "a changing call in the index of a compound assignment",
+        r"static uint8_t next(uint8_t c[1]) { c[0] = c[0] ^ 1; return c[0]; }
+void f(uint8_t a[2], uint8_t c[1]) {
+  assert(c[0] < 2);
+  a[next(c)] ^= 1;
+}",
+        "f.c:7:3: a call of `next`, which may change an array, in the index of a compound assignment; assign its result to a variable first",
+    ),
+    (
+        "a directive with a comment that ends in a slash",
+        r"void f(uint8_t a[1]) {
+  a[0] = 1;
+#define K 4 // see docs/
+  a[0] = K;
+}",
+        "f.c:6:11: a directive with a comment that ends in `/`; end the comment with another character",
+    ),
+    (
+        "a pragma with a comment that ends in a slash",
+        r"void f(uint8_t a[2]) {
+  for (unsigned i = 0; i < 2; i++) {
+#pragma HLS pipeline // see docs/
+    a[i] = 1;
+  }
+}",
+        "f.c:6:9: a directive with a comment that ends in `/`; end the comment with another character",
+    ),
+    (
+        "a name in capitals that is no number",
+        r"void f(uint8_t a[1]) {
+  a[0] = TRUE;
+}",
+        "f.c:5:10: `TRUE` is not declared; declare it, or define it as a macro",
+    ),
+    (
+        "a function with the name of the macro of assertions",
+        r"static uint8_t assert(uint8_t x) { return x; }
+void f(uint8_t a[4]) {
+  a[0] = assert(a[1]);
+}",
+        "f.c:4:16: a function `assert`, which is the macro of <assert.h>; rename it",
+    ),
+    (
         "a constant array that a function changes at run time",
         r"static void g(uint8_t t[2], uint8_t v) { t[0] = v; }
 void f(uint8_t a[2]) {
