@@ -60,8 +60,9 @@ fn wrapped(module: &str) -> String {
         let mut begin = String::new();
         // A text in quotes must stay whole.
         while begin.len() + rest.len() > LINE && !line.contains('"') {
-            let most = rest.floor_char_boundary(LINE - begin.len());
-            let Some(at) = rest[..most].rfind(' ').filter(|at| rest[..*at].len() > indent) else { break };
+            let most = LINE - begin.len();
+            let spaces = rest.match_indices(' ').map(|(at, _)| at).take_while(|at| *at < most);
+            let Some(at) = spaces.last().filter(|at| *at > indent) else { break };
             let _ = writeln!(out, "{begin}{}", &rest[..at]);
             rest = rest[at..].trim_start();
             // A comment goes on as a comment, also one at the end of a line.
