@@ -113,6 +113,23 @@ impl<'u> Interpreter<'u> {
         }
     }
 
+    /// Refuses a call that may change an array in the index of a compound assignment, because the index is evaluated twice.
+    pub(crate) fn check_repeated(&self, target: &Expr) -> Result<()> {
+        let ExprKind::Element(_, indices) = &target.kind else { return Ok(()) };
+        let mut calls = Vec::new();
+        indices.iter().for_each(|index| index.for_each_call(&mut |name| calls.push(name.to_owned())));
+        for name in calls {
+            let function = self.function(&name, target.place)?;
+            if function.parameters.iter().any(|one| !one.lengths.is_empty() && !one.constant) {
+                let what =
+                    format!("a call of `{name}`, which may change an array, in the index of a compound assignment");
+                let way_out = "assign its result to a variable first, or make its arrays `const`";
+                return Err(Problem::new(target.place, what, way_out));
+            }
+        }
+        Ok(())
+    }
+
     /// The type of a function's result.
     pub(crate) fn result(&self, name: &str, place: Place) -> Result<Type> {
         let result = self.function(name, place)?.result;
@@ -411,6 +428,7 @@ impl<'u> Interpreter<'u> {
                 let given = match op {
                     None => given.0,
                     Some(op) => {
+                        self.check_repeated(target)?;
                         let before = self.value(target, scopes)?;
                         binary(*op, before, given, statement.place)?.0
                     }

@@ -383,3 +383,12 @@ fn the_name_of_a_source_stays_in_its_comment() {
         assert!(before.lines().all(|line| line.starts_with("//")), "{before}");
     }
 }
+
+#[test]
+fn a_table_may_be_read_by_two_parameters() {
+    let text = "static void one(uint8_t t[2]) { t[0] = 3; t[1] = 4; }
+        static void sum(uint8_t t[2], const uint8_t x[2], const uint8_t y[2]) { for (unsigned i = 0; i < 2; i++) t[i] = x[i] + y[1 - i]; }
+        void f(uint8_t a[2]) { static uint8_t s[2], t[2]; one(s); sum(t, s, s); for (unsigned i = 0; i < 2; i++) a[i] = t[i]; }";
+    let [found, expected] = both(text, vec![vec![0; 2]]);
+    assert_eq!((&found, &found[0]), (&expected, &vec![Some(7); 2]));
+}

@@ -348,22 +348,6 @@ impl<'u> Lowering<'u> {
         Ok(at)
     }
 
-    /// Refuses a call that may change an array in the index of a compound assignment, because the index is evaluated twice.
-    fn check_repeated(&self, target: &Expr) -> Result<()> {
-        let ExprKind::Element(_, indices) = &target.kind else { return Ok(()) };
-        let mut calls = Vec::new();
-        indices.iter().for_each(|index| index.for_each_call(&mut |name| calls.push(name.to_owned())));
-        for name in calls {
-            let function = self.interpreter.function(&name, target.place)?;
-            if function.parameters.iter().any(|one| !one.lengths.is_empty() && !one.constant) {
-                let what =
-                    format!("a call of `{name}`, which may change an array, in the index of a compound assignment");
-                return Err(Problem::new(target.place, what, "assign its result to a variable first"));
-            }
-        }
-        Ok(())
-    }
-
     // Statements.
 
     pub(super) fn block(&mut self, statements: &'u [Stmt]) -> Result<()> {
@@ -385,7 +369,7 @@ impl<'u> Lowering<'u> {
             StmtKind::Assign(target, op, value) => {
                 let mut given = self.expression(value)?;
                 if let Some(op) = op {
-                    self.check_repeated(target)?;
+                    self.interpreter.check_repeated(target)?;
                     let before = self.expression(target)?;
                     given = self.binary(*op, before, given, place)?;
                 }

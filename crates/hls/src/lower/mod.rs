@@ -360,6 +360,9 @@ impl<'u> Lowering<'u> {
             }
             None => None,
         };
+        if declaration.fixed && !declaration.constant {
+            return Err(crate::interpret::keeps_its_value(declaration));
+        }
         let constant = initial.and_then(|value| self.constant(value));
         if let Some(value) = constant
             && (declaration.constant || !assigns(after, &declaration.name))
@@ -367,9 +370,6 @@ impl<'u> Lowering<'u> {
             crate::interpret::fitting(value, declaration.of, declaration.place)?;
             self.declare(&declaration.name, Binding::Constant(value, declaration.of));
             return Ok(());
-        }
-        if declaration.fixed {
-            return Err(crate::interpret::keeps_its_value(declaration));
         }
         let number = self.memory(declaration, Vec::new(), Role::Local);
         self.declare(&declaration.name, Binding::Memory(number, declaration.of));
@@ -404,7 +404,7 @@ impl<'u> Lowering<'u> {
             for iteration in 0..known.trips {
                 let value = known.first + known.step * iteration as i64;
                 self.scopes.push(Scope::from([(one.variable.clone(), Binding::Constant(value.into(), one.of))]));
-                self.function_level(statements, false)?;
+                self.nested(place, |this| this.function_level(statements, false))?;
                 self.scopes.pop();
             }
             return self.end_straight();

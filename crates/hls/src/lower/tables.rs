@@ -41,10 +41,6 @@ impl<'u> Lowering<'u> {
                 continue;
             }
             let Binding::Memory(number, of) = self.array_argument(parameter, argument)? else { continue };
-            if numbers.contains(&number) {
-                let what = format!("`{}` is an argument for two parameters", self.memories[number].name);
-                return Err(Problem::new(argument.place, what, "use another array for one of them"));
-            }
             let array = match &self.memories[number].role {
                 Role::Table(elements) => Array {
                     of,
@@ -56,7 +52,7 @@ impl<'u> Lowering<'u> {
             given.push(Argumented::Array(array));
             numbers.push(number);
         }
-        for (number, array) in numbers.into_iter().zip(self.interpreter.fill(function, given, place)?) {
+        for (number, array) in numbers.iter().copied().zip(self.interpreter.fill(function, given, place)?) {
             // Elements without a value are 0, as in any `static` array.
             let elements: Vec<i128> = array.elements.iter().map(|element| element.unwrap_or(0)).collect();
             let memory = &self.memories[number];
@@ -66,6 +62,14 @@ impl<'u> Lowering<'u> {
             };
             if !is_same {
                 self.check_unread(number, place)?;
+                // Each parameter has its own copy.
+                if numbers.iter().filter(|other| **other == number).count() > 1 {
+                    let what = format!(
+                        "`{}` is an argument for two parameters, and `{}` changes it",
+                        memory.name, function.name
+                    );
+                    return Err(Problem::new(place, what, "use another array for one of them"));
+                }
             }
             if self.constants.contains(&number) && !is_same {
                 let what = format!("`{}` is a constant, and `{}` changes it", memory.name, function.name);

@@ -545,7 +545,7 @@ void f(uint8_t a[2]) {
   fill(t, t);
   for (unsigned i = 0; i < 2; i++) a[i] = t[i];
 }",
-        "f.c:7:11: `t` is an argument for two parameters; use another array for one of them",
+        "f.c:7:3: `t` is an argument for two parameters, and `fill` changes it; use another array for one of them",
     ),
     (
         "a constant beyond the type of a parameter",
@@ -595,7 +595,19 @@ void f(uint8_t a[2], uint8_t c[1]) {
   assert(c[0] < 2);
   a[next(c)] ^= 1;
 }",
-        "f.c:7:3: a call of `next`, which may change an array, in the index of a compound assignment; assign its result to a variable first",
+        "f.c:7:3: a call of `next`, which may change an array, in the index of a compound assignment; assign its result to a variable first, or make its arrays `const`",
+    ),
+    (
+        "a changing call in the index of a compound assignment of constants",
+        r"static uint8_t next(uint8_t c[1]) { c[0] = c[0] ^ 1; return c[0]; }
+static void fill(uint8_t t[2]) { uint8_t c[1]; c[0] = 0; t[0] = 0; t[1] = 0; t[next(c)] ^= 1; }
+void f(uint8_t a[2]) {
+  static uint8_t t[2];
+  fill(t);
+  a[0] = t[0];
+  a[1] = t[1];
+}",
+        "f.c:5:78: a call of `next`, which may change an array, in the index of a compound assignment; assign its result to a variable first, or make its arrays `const`",
     ),
     (
         "a directive with a comment that ends in a slash",
