@@ -133,41 +133,27 @@ pub struct Expr {
 }
 
 impl Expr {
-    /// Calls a function with each name of a variable or an array.
-    pub(crate) fn for_each_name(&self, note: &mut impl FnMut(&str)) {
-        match &self.kind {
-            ExprKind::Number(..) => {}
-            ExprKind::Name(name) => note(name),
-            ExprKind::Element(name, indices) => {
-                note(name);
-                indices.iter().for_each(|index| index.for_each_name(note));
-            }
-            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => inner.for_each_name(note),
-            ExprKind::Binary(_, left, right) => [left, right].into_iter().for_each(|one| one.for_each_name(note)),
-            ExprKind::Select(condition, yes, no) => {
-                [condition, yes, no].into_iter().for_each(|one| one.for_each_name(note));
-            }
-            ExprKind::Call(_, arguments) => arguments.iter().for_each(|argument| argument.for_each_name(note)),
-        }
-    }
-}
-
-impl Expr {
-    /// Calls a function with the name of each called function.
-    pub(crate) fn for_each_call(&self, note: &mut impl FnMut(&str)) {
+    /// Visits this expression and all of its parts.
+    pub(crate) fn visit(&self, visitor: &mut impl FnMut(&Self)) {
+        visitor(self);
         match &self.kind {
             ExprKind::Number(..) | ExprKind::Name(_) => {}
-            ExprKind::Element(_, inner) => inner.iter().for_each(|one| one.for_each_call(note)),
-            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => inner.for_each_call(note),
-            ExprKind::Binary(_, left, right) => [left, right].into_iter().for_each(|one| one.for_each_call(note)),
+            ExprKind::Element(_, inner) | ExprKind::Call(_, inner) => inner.iter().for_each(|one| one.visit(visitor)),
+            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => inner.visit(visitor),
+            ExprKind::Binary(_, left, right) => [left, right].into_iter().for_each(|one| one.visit(visitor)),
             ExprKind::Select(condition, yes, no) => {
-                [condition, yes, no].into_iter().for_each(|one| one.for_each_call(note));
-            }
-            ExprKind::Call(name, arguments) => {
-                note(name);
-                arguments.iter().for_each(|argument| argument.for_each_call(note));
+                [condition, yes, no].into_iter().for_each(|one| one.visit(visitor));
             }
         }
+    }
+
+    /// Calls a function with each name of a variable or an array.
+    pub(crate) fn for_each_name(&self, note: &mut impl FnMut(&str)) {
+        self.visit(&mut |one| {
+            if let ExprKind::Name(name) | ExprKind::Element(name, _) = &one.kind {
+                note(name);
+            }
+        });
     }
 }
 

@@ -117,7 +117,13 @@ impl<'u> Interpreter<'u> {
     pub(crate) fn check_repeated(&self, target: &Expr) -> Result<()> {
         let ExprKind::Element(_, indices) = &target.kind else { return Ok(()) };
         let mut calls = Vec::new();
-        indices.iter().for_each(|index| index.for_each_call(&mut |name| calls.push(name.to_owned())));
+        for index in indices {
+            index.visit(&mut |one| {
+                if let ExprKind::Call(name, _) = &one.kind {
+                    calls.push(name.clone());
+                }
+            });
+        }
         for name in calls {
             let function = self.function(&name, target.place)?;
             if function.parameters.iter().any(|one| !one.lengths.is_empty() && !one.constant) {
