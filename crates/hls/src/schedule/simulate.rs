@@ -332,6 +332,9 @@ impl Simulation<'_> {
         while let Some(&top) = open.last() {
             let op = self.kernel.graph.get(top).op;
             let known = values[top.index()].or_else(|| self.kernel.graph.value_in(top, iteration));
+            // The only value of a range is a constant of the hardware, also before it is read.
+            let (least, most) = self.kernel.graph.range(top);
+            let known = known.or((least == most).then_some(least));
             // The condition of a skipped read does not hold, so no access depends on its value.
             let known = known.or(matches!(op, Op::Read(_)).then_some(0));
             let missing = |operand: &Node| values[operand.index()].is_none();
