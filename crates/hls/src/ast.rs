@@ -148,7 +148,7 @@ impl Expr {
     }
 
     /// Calls a function with each name of a variable or an array.
-    pub(crate) fn for_each_name(&self, note: &mut impl FnMut(&str)) {
+    pub(crate) fn for_each_name(&self, note: &mut (impl FnMut(&str) + ?Sized)) {
         self.visit(&mut |one| {
             if let ExprKind::Name(name) | ExprKind::Element(name, _) = &one.kind {
                 note(name);
@@ -189,7 +189,7 @@ pub enum Initial {
 
 impl Initial {
     /// Calls a function with each name of a variable or an array.
-    pub(crate) fn for_each_name(&self, note: &mut impl FnMut(&str)) {
+    pub(crate) fn for_each_name(&self, note: &mut (impl FnMut(&str) + ?Sized)) {
         match self {
             Self::Value(value) => value.for_each_name(note),
             Self::Elements(listed, _) => listed.iter().for_each(|one| one.for_each_name(note)),

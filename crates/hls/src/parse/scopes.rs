@@ -55,9 +55,16 @@ fn add<'u>(names: &mut Names<'u>, name: &'u str, place: Place, kind: Kind) -> Re
     }
 }
 
-/// In C a name is that of the new variable already in its initial value.
-fn own_initial_value(name: &str, place: Place) -> Problem {
-    Problem::new(place, format!("`{name}` is in its own initial value"), "use another variable there, or another name")
+/// Refuses a variable in its own initial value, whose names `each` gives. In C the name is that of the new variable already
+/// there.
+fn check_initial(name: &str, place: Place, each: impl FnOnce(&mut dyn FnMut(&str))) -> Result<()> {
+    let mut is_own = false;
+    each(&mut |other| is_own |= other == name);
+    if is_own {
+        let what = format!("`{name}` is in its own initial value");
+        return Err(Problem::new(place, what, "use another variable there, or another name"));
+    }
+    Ok(())
 }
 
 impl<'u> Scopes<'u> {
@@ -67,11 +74,7 @@ impl<'u> Scopes<'u> {
 
     fn declarations(&mut self, all: &'u [Declaration]) -> Result<()> {
         all.iter().try_for_each(|one| {
-            let mut is_own = false;
-            one.initial.iter().for_each(|initial| initial.for_each_name(&mut |name| is_own |= name == one.name));
-            if is_own {
-                return Err(own_initial_value(&one.name, one.place));
-            }
+            check_initial(&one.name, one.place, |see| one.initial.iter().for_each(|one| one.for_each_name(see)))?;
             self.declare(&one.name, one.place, if one.constant { Kind::Constant } else { Kind::Variable })
         })
     }
@@ -109,11 +112,7 @@ impl<'u> Scopes<'u> {
         if let Some(label) = &one.label {
             add(&mut self.labels, label, place, Kind::Variable)?;
         }
-        let mut is_own = false;
-        one.first.for_each_name(&mut |name| is_own |= name == one.variable);
-        if is_own {
-            return Err(own_initial_value(&one.variable, one.first.place));
-        }
+        check_initial(&one.variable, one.first.place, |see| one.first.for_each_name(see))?;
         self.names.push(Names::from([(one.variable.as_str(), Declared { place, kind: Kind::LoopVariable })]));
         self.statement(&one.body)?;
         self.names.pop();
