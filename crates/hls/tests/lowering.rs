@@ -364,6 +364,33 @@ fn names_in_capitals_are_macros() {
     assert_eq!((&found, &found[0]), (&expected, &vec![Some(255), Some(7)]));
 }
 
+/// Without the types, C reads `(x) + y` as a conversion. The values are those of a C compiler.
+#[test]
+fn names_in_parentheses_are_variables_unless_a_typedef_has_them() {
+    let text = "#define N 3
+typedef uint32_t word;
+typedef uint8_t u8;
+static const uint8_t t[4] = {3, 2, 1, 7};
+static uint8_t g(uint8_t x) { return (x) ^ 1; }
+static uint8_t h(uint8_t x, uint8_t y) { return (x) & (y); }
+void f(uint8_t a[4], uint32_t b[8]) {
+  for (unsigned i = 0; i < 4; i++) {
+    uint8_t x = a[i], n = 9 - i;
+    b[2 * i] = (x) * (x) + (n) * 3 + (N) * x + (i) * (x + 1) + ((x) + 70 - (n) & 15) % 7 + (t[i]) * 4
+        + (t[i] * (x + n)) % 8;
+    b[2 * i + 1] = (g(x)) * 4 + (g(x) * (n + (x) + 1)) + (h(x, n)) + (word)(x) + (word)(u8)(300 * x)
+        + (x * (n * (x & 7))) + (x * (x)) * (n);
+  }
+}";
+    let [found, expected] = both(text, vec![vec![5, 14, 0, 255], vec![0; 8]]);
+    let of_c = [83, 752, 294, 2771, 35, 12, 66_608, 468_897];
+    assert_eq!((&found, &found[1]), (&expected, &of_c.map(Some).to_vec()));
+    let products = (0..60).fold("x".to_owned(), |inner, mask| format!("(x * ({inner})) & {}", 1023 - mask));
+    let text = format!("void f(uint8_t a[4]) {{\n  uint16_t x = a[0];\n  a[1] = {products} & 255;\n}}");
+    let [found, expected] = both(&text, vec![vec![3; 4]]);
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn many_conditions_take_little_time() {
     let text = "#include <stdint.h>\n#include <stdbool.h>\nvoid f(uint8_t a[1], bool p[64]) {\n  for (unsigned i = 0; i < 1; i++) {\n\

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::casts::is_named;
 use super::{File, Text, children, field};
 use crate::ast::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::diagnostic::{Problem, Result};
@@ -50,7 +51,7 @@ impl File {
         let depth = depth + 1;
         let inner = |name| self.expression_at(text, field(text, node, name)?, depth).map(Box::new);
         let kind = match node.kind() {
-            "number_literal" => {
+            "number_literal" if !is_named(node.kind(), text.of(node)) => {
                 let (value, of) = number(text.of(node)).ok_or_else(|| no_number(text, node))?;
                 ExprKind::Number(value, of)
             }
@@ -65,7 +66,7 @@ impl File {
             "true" | "false" if matches!(text.of(node), "true" | "false") => {
                 ExprKind::Number(u128::from(node.kind() == "true"), Type::INT)
             }
-            "identifier" | "true" | "false" => {
+            "identifier" | "number_literal" | "true" | "false" => {
                 let name = text.of(node);
                 if self.macros.get(name).is_some() {
                     return self.expanded(name, place, depth);
@@ -83,7 +84,7 @@ impl File {
                     indices.push(self.expression_at(text, field(text, array, "index")?, depth)?);
                     array = field(text, array, "argument")?;
                 }
-                if array.kind() != "identifier" {
+                if !is_named(array.kind(), text.of(array)) {
                     return Err(self.no_expression(text, array));
                 }
                 indices.reverse();
@@ -115,7 +116,14 @@ impl File {
             }
             "call_expression" => {
                 let function = field(text, node, "function")?;
-                if function.kind() != "identifier" {
+                if let (types @ [_, ..], [value]) =
+                    (&self.conversions(text, function)?[..], &arguments(text, node)?[..])
+                {
+                    let value = self.expression_at(text, *value, depth + types.len())?;
+                    let converted = |value, of: &Type| Expr { place, kind: ExprKind::Cast(*of, Box::new(value)) };
+                    return Ok(types.iter().fold(value, converted));
+                }
+                if !is_named(function.kind(), text.of(function)) {
                     return Err(text.problem(function, "a call through a pointer", "call a function by its name"));
                 }
                 ExprKind::Call(self.name_of(text, function)?.to_owned(), self.arguments(text, node, depth)?)
@@ -127,8 +135,31 @@ impl File {
 
     /// The arguments of a call.
     pub(super) fn arguments(&self, text: Text<'_>, call: Node<'_>, depth: usize) -> Result<Vec<Expr>> {
-        let arguments = children(field(text, call, "arguments")?);
+        let arguments = arguments(text, call)?;
         arguments.into_iter().map(|argument| self.expression_at(text, argument, depth)).collect()
+    }
+
+    /// The types of conversions, the last one first, that the grammar takes for the function of a call: `(word)(x)` has one,
+    /// `(word)(uint8_t)(x)` has two. Empty if the node is another function.
+    fn conversions(&self, text: Text<'_>, mut function: Node<'_>) -> Result<Vec<Type>> {
+        let mut found = Vec::new();
+        loop {
+            let (inside, next) = match function.kind() {
+                "call_expression" => {
+                    (function.child_by_field_name("arguments"), function.child_by_field_name("function"))
+                }
+                "parenthesized_expression" => (Some(function), None),
+                _ => return Ok(Vec::new()),
+            };
+            match inside.map(children).unwrap_or_default()[..] {
+                [of] if self.types.contains_key(text.of(of)) => found.push(self.type_of(text, of)?),
+                _ => return Ok(Vec::new()),
+            }
+            match next {
+                Some(next) => function = next,
+                None => return Ok(found),
+            }
+        }
     }
 
     fn no_expression(&self, text: Text<'_>, node: Node<'_>) -> Problem {
@@ -145,6 +176,10 @@ impl File {
         };
         text.problem(node, format!("{what}: `{}`", text.short(node)), way_out)
     }
+}
+
+fn arguments<'t>(text: Text<'_>, call: Node<'t>) -> Result<Vec<Node<'t>>> {
+    Ok(children(field(text, call, "arguments")?))
 }
 
 fn below_zero(text: Text<'_>, node: Node<'_>) -> Problem {

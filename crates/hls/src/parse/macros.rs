@@ -97,7 +97,8 @@ impl File {
         let begin = "unsigned value = (";
         let wrapped = format!("{begin}{value});");
         let text = Text { text: &wrapped, file: place.file, at: Some(place) };
-        let tree = tree(text, place).map_err(|_| refused(&format!("`{value}` is not an expression")))?;
+        let tree =
+            tree(text, place, &self.typedefs).map_err(|_| refused(&format!("`{value}` is not an expression")))?;
         let found = tree.root_node().named_descendant_for_byte_range(begin.len(), begin.len() + value.len());
         // The expression must fill the parentheses.
         let fills = |node: &Node<'_>| node.parent().is_some_and(|parent| parent.kind() == "parenthesized_expression");

@@ -1,28 +1,31 @@
 //! The parser from text to [`Unit`]. It expands macros, chooses conditional parts, and refuses text outside of the subset.
 
+mod casts;
 mod condition;
 mod expression;
 mod macros;
 mod preprocess;
 mod scopes;
 mod statement;
+mod text;
+mod tree;
 mod types;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tree_sitter::{Node, Parser, Tree};
+use tree_sitter::Node;
 
 use crate::Source;
 use crate::ast::{Declaration, Function, Type, Unit};
-use crate::diagnostic::{Diagnostic, Place, Problem, Result};
+use crate::diagnostic::{Diagnostic, Problem, Result};
 use macros::Macros;
+use text::{Text, children, field};
+use tree::tree;
 
-/// Bytes of a source, and of a header.
-const MAX_BYTES: usize = 1 << 20;
-/// Nodes of the syntax tree from the root to a leaf.
-const MAX_DEPTH: usize = 256;
+/// Headers and conditional parts inside of one another.
+const MAX_NESTING: usize = 256;
 
 /// Parses a source. `defines` are macros and their values, as `-D` gives them to a C compiler.
 ///
@@ -46,6 +49,7 @@ fn unit(source: &Source, defines: &[(String, String)]) -> Result<Unit> {
     let mut file = File {
         macros: Macros::new(defines)?,
         types: types::standard(),
+        typedefs: casts::types(source),
         headers: Arc::clone(&source.headers),
         booleans: false,
         once: BTreeSet::new(),
@@ -54,146 +58,10 @@ fn unit(source: &Source, defines: &[(String, String)]) -> Result<Unit> {
         unit: Unit::default(),
     };
     let text = Text { text: source.text(), file: 0, at: None };
-    let tree = tree(text, text.begin())?;
+    let tree = tree(text, text.begin(), &file.typedefs)?;
     file.items(text, children(tree.root_node()))?;
     scopes::check(&file.unit)?;
     Ok(file.unit)
-}
-
-/// A text, and its place if it is the value of a macro.
-#[derive(Clone, Copy)]
-struct Text<'t> {
-    text: &'t str,
-    /// As in [`Place`].
-    file: u16,
-    at: Option<Place>,
-}
-
-impl<'t> Text<'t> {
-    fn of(self, node: Node<'_>) -> &'t str {
-        &self.text[node.byte_range()]
-    }
-
-    fn place(self, node: Node<'_>) -> Place {
-        let start = node.start_position();
-        self.at.unwrap_or(Place { file: self.file, line: start.row as u32 + 1, column: start.column as u32 + 1 })
-    }
-
-    /// The first character of the file.
-    fn begin(self) -> Place {
-        Place { file: self.file, ..Place::BEGIN }
-    }
-
-    fn problem(self, node: Node<'_>, what: impl Into<String>, way_out: impl Into<String>) -> Problem {
-        Problem::new(self.place(node), what, way_out)
-    }
-
-    /// The beginning of the node's text.
-    fn short(self, node: Node<'_>) -> String {
-        let line = self.of(node).lines().next().unwrap_or_default();
-        match line.char_indices().nth(40) {
-            Some((end, _)) => format!("{}…", &line[..end]),
-            None => line.to_owned(),
-        }
-    }
-}
-
-/// The syntax tree of a text without errors.
-fn tree(text: Text<'_>, begin: Place) -> Result<Tree> {
-    let bytes = text.text.len();
-    if bytes > MAX_BYTES {
-        return Err(Problem::new(begin, format!("{bytes} bytes, at most {MAX_BYTES}"), "split the source"));
-    }
-    let mut parser = Parser::new();
-    let failed = |what: String| Problem::new(begin, what, "report this");
-    parser.set_language(&tree_sitter_c::LANGUAGE.into()).map_err(|error| failed(error.to_string()))?;
-    let tree = parser.parse(text.text, None).ok_or_else(|| failed("the parser gave up".to_owned()))?;
-    check(&tree, text)?;
-    Ok(tree)
-}
-
-/// Whether the words of a directive go on in a line that C does not join. The parser takes a `/` at the end of a line for such a
-/// line.
-fn goes_on(words: &str) -> bool {
-    let mut lines: Vec<&str> = words.lines().collect();
-    lines.pop();
-    lines.iter().any(|line| !line.ends_with('\\'))
-}
-
-/// Refuses syntax errors, names that a module cannot have, and nodes that are nested too deep.
-fn check(tree: &Tree, text: Text<'_>) -> Result<()> {
-    let mut cursor = tree.walk();
-    let mut depth = 0;
-    // Visits all nodes without recursion, because their depth is not bounded yet.
-    loop {
-        let node = cursor.node();
-        if node.is_error() || node.is_missing() {
-            let near = text.short(node);
-            let what = if near.trim().is_empty() {
-                "a syntax error".to_owned()
-            } else {
-                format!("a syntax error near `{near}`")
-            };
-            return Err(match pragma_before_body(text, node) {
-                Some(place) => Problem::new(
-                    place,
-                    "a pragma between a loop or a condition and its body",
-                    "put braces around the body, and the pragma first into them",
-                ),
-                None => text.problem(node, what, "write C that a C compiler accepts"),
-            });
-        }
-        if node.kind() == "preproc_arg" && goes_on(text.of(node)) {
-            let what = "a directive with a comment that ends in `/`";
-            return Err(text.problem(node, what, "end the comment with another character"));
-        }
-        if node.kind().ends_with("identifier") && !words::is_name(text.of(node)) {
-            let what = format!("`{}` has other characters than ASCII letters, digits and `_`", text.short(node));
-            return Err(text.problem(node, what, "rename it"));
-        }
-        if depth > MAX_DEPTH {
-            let what = format!("nested more than {MAX_DEPTH} deep");
-            return Err(text.problem(node, what, "use variables for parts of it"));
-        }
-        if cursor.goto_first_child() {
-            depth += 1;
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return Ok(());
-            }
-            depth -= 1;
-        }
-    }
-}
-
-/// The place of a pragma in front of the body of a loop or a condition, if the node is the body that is missing there.
-fn pragma_before_body(text: Text<'_>, node: Node<'_>) -> Option<Place> {
-    let empty = node.parent().filter(|body| node.is_missing() && body.named_child_count() == 0);
-    let around = empty.and_then(|body| body.parent())?;
-    if !["for_statement", "if_statement"].contains(&around.kind()) {
-        return None;
-    }
-    let rest = &text.text[node.start_byte()..];
-    let begin = text.text.len() - rest.trim_start().len();
-    let is_pragma = text.text[begin..].strip_prefix('#').is_some_and(|rest| rest.trim_start().starts_with("pragma"));
-    let before = &text.text[..begin];
-    let (line, column) = (before.matches('\n').count(), before.len() - before.rfind('\n').map_or(0, |at| at + 1));
-    let place = Place { file: text.file, line: line as u32 + 1, column: column as u32 + 1 };
-    is_pragma.then(|| text.at.unwrap_or(place))
-}
-
-/// The named children of a node, without comments.
-fn children(node: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = node.walk();
-    node.named_children(&mut cursor).filter(|child| child.kind() != "comment").collect()
-}
-
-/// A child that the grammar requires.
-fn field<'t>(text: Text<'_>, node: Node<'t>, name: &str) -> Result<Node<'t>> {
-    node.child_by_field_name(name)
-        .ok_or_else(|| text.problem(node, format!("`{}` without its {name}", text.short(node)), "complete it"))
 }
 
 /// The state of the parser in a file.
@@ -201,6 +69,8 @@ struct File {
     macros: Macros,
     /// The types that have names.
     types: BTreeMap<String, Type>,
+    /// The names of the types that the source and all headers define.
+    typedefs: BTreeSet<String>,
     headers: Arc<BTreeMap<String, String>>,
     /// Whether `<stdbool.h>` was included.
     booleans: bool,
@@ -217,8 +87,8 @@ impl File {
     /// The items outside of functions.
     fn items(&mut self, text: Text<'_>, nodes: Vec<Node<'_>>) -> Result<()> {
         // Headers and conditional parts can be nested.
-        if self.nesting == MAX_DEPTH {
-            let what = format!("headers and conditional parts nested more than {MAX_DEPTH} deep");
+        if self.nesting == MAX_NESTING {
+            let what = format!("headers and conditional parts nested more than {MAX_NESTING} deep");
             return Err(Problem::new(text.begin(), what, "write `#pragma once` at the top of the header"));
         }
         self.nesting += 1;

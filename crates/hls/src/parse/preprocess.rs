@@ -114,7 +114,7 @@ impl File {
             return Err(text.problem(node, what, "write `#pragma once` at the top of the header"));
         }
         let header = Text { text: content, file: index as u16 + 1, at: None };
-        let tree = tree(header, header.begin())?;
+        let tree = tree(header, header.begin(), &self.typedefs)?;
         let nodes = children(tree.root_node());
         if nodes.iter().any(|one| header.of(*one).trim_end() == "#pragma once") {
             self.once.insert(name.clone());

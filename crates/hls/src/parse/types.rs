@@ -98,6 +98,10 @@ impl File {
         // The last length is the outermost declarator's.
         lengths.reverse();
         match inner.kind() {
+            "identifier" if self.types.contains_key(text.of(inner)) => {
+                let what = format!("`{}` is the name of a type as well", text.of(inner));
+                Err(text.problem(inner, what, "rename it"))
+            }
             "identifier" => Ok(Declaration {
                 place: text.place(inner),
                 name: self.name_of(text, inner)?.to_owned(),

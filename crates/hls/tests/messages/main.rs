@@ -123,6 +123,19 @@ fn a_source_has_a_greatest_length() {
     assert_eq!(message(&text), format!("f.c:1:1: {bytes} bytes, at most 1048576; split the source"));
 }
 
+/// Each parenthesis may begin a conversion.
+#[test]
+fn an_expression_has_a_greatest_number_of_readings() {
+    let text = format!("{BEGIN}  unsigned x = 3;\n  a[0] = {}1;\n}}", "(x * (x)) & ".repeat(4000));
+    let bytes = INCLUDES.len() + text.len();
+    let most = 1024 + bytes / 4;
+    let expected =
+        format!("f.c:1:1: more than {most} steps of the parser; use variables for parts of long expressions");
+    assert_eq!(message(&text), expected);
+    let text = format!("{BEGIN}  unsigned x = 3;\n  a[0] = {}1;\n}}", "(x * (x)) & ".repeat(100));
+    assert_eq!(message(&text), "accepted");
+}
+
 #[test]
 fn messages_name_macros_of_the_command_line() {
     let of = |name: &str, value: &str| {

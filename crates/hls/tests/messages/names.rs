@@ -19,6 +19,20 @@ void f(uint8_t a[4]) { g(a); }",
         "f.c:5:6: `g` is declared twice in a scope, first at f.c:4:22; rename one of the two, or remove it",
     ),
     (
+        "a parameter with the name of a type",
+        r"typedef uint8_t y;
+static uint32_t g(uint32_t y, uint32_t x) { return (y) + (y) * (x); }
+void f(uint32_t a[4]) { a[0] = g(300, 2); }",
+        "f.c:5:28: `y` is the name of a type as well; rename it",
+    ),
+    (
+        "a macro with the name of a type",
+        r"typedef uint8_t word;
+#define word uint16_t
+void f(uint32_t a[4]) { a[0] = (word)(a[1]); }",
+        "f.c:6:33: `word` is the name of a macro as well; rename it",
+    ),
+    (
         "a variable with the name of a parameter",
         r"void f(uint8_t a[4], uint8_t x) {
   uint8_t x = 1;

@@ -213,12 +213,14 @@ impl Generator {
     pub(super) fn cast(&mut self, a: Expression, bits: u32) -> Expression {
         let of = Type::unsigned(bits);
         let range = if a.range.1 <= of.range().1 { a.range } else { (0, of.range().1) };
-        Expression { text: format!("({}){}", type_name(bits), a.inside(UNARY)), of, range, binding: UNARY }
+        let name =
+            if bits <= 64 && self.random.chance(30) { format!("word{bits}") } else { type_name(bits).to_owned() };
+        Expression { text: format!("({name}){}", a.inside(UNARY)), of, range, binding: UNARY }
     }
 
     fn operation(&mut self, op: &str, binding: u32, a: &Expression, b: &Expression, range: (i128, i128)) -> Expression {
-        // Parentheses that C does not need are left out only sometimes.
-        let extra = if self.random.chance(50) { PRIMARY } else { 0 };
+        // Parentheses that C does not need are left out only sometimes. Some are around names.
+        let extra = *self.random.pick(&[0, 0, 0, PRIMARY, PRIMARY, PRIMARY + 1]);
         let text = format!("{} {op} {}", a.inside(extra.max(binding)), b.inside(extra.max(binding + 1)));
         Expression { text, of: a.of.common(b.of), range, binding }
     }

@@ -10,7 +10,7 @@ use super::expression::{Expression, type_name};
 pub(crate) struct Program {
     /// Its number, which all of its names contain, so that many programs fit into one C file.
     pub(crate) number: u64,
-    /// The C source without its includes.
+    /// The C source without its head.
     pub(crate) text: String,
     /// The function.
     pub(crate) function: String,

@@ -11,11 +11,14 @@ mod statement;
 pub(crate) use check::check;
 pub(crate) use generate::{Parameter, Program};
 
+/// The begin of each C file: its headers and the names that types have.
+pub(crate) const HEAD: &str = "#include <assert.h>\n#include <stdbool.h>\n#include <stdint.h>\n\
+    typedef uint8_t word8;\ntypedef uint16_t word16;\ntypedef uint32_t word32;\ntypedef uint64_t word64;\n";
+
 impl Program {
-    /// The program with its includes.
+    /// The program with its headers.
     pub(crate) fn source(&self) -> Source {
-        let includes = "#include <assert.h>\n#include <stdbool.h>\n#include <stdint.h>\n";
-        Source::new(format!("random{}.c", self.number), format!("{includes}{}", self.text))
+        Source::new(format!("random{}.c", self.number), format!("{HEAD}{}", self.text))
     }
 }
 

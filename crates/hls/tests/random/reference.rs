@@ -8,7 +8,7 @@ use std::process::Command;
 use ciphermill_hls::Argument;
 
 use super::expression::type_name;
-use super::{Parameter, Program, Random};
+use super::{HEAD, Parameter, Program, Random};
 
 /// Inputs of each program.
 pub(crate) const SAMPLES: usize = 3;
@@ -117,8 +117,7 @@ fn run_function(program: &Program) -> String {
 /// # Panics
 /// If there is no C compiler, a program does not compile, or its behaviour is undefined.
 pub(crate) fn outcomes(folder: &Path, programs: &[Program]) -> HashMap<(u64, usize), Outcome> {
-    let mut text =
-        String::from("#include <assert.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdio.h>\n") + HARNESS;
+    let mut text = format!("{HEAD}#include <stdio.h>\n{HARNESS}");
     for program in programs {
         text += &program.text;
         text += &run_function(program);
