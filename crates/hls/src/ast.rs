@@ -188,12 +188,17 @@ pub enum Initial {
 }
 
 impl Initial {
+    /// Calls a function with each expression, which is a value or an element.
+    pub(crate) fn for_each(&self, note: &mut impl FnMut(&Expr)) {
+        match self {
+            Self::Value(value) => note(value),
+            Self::Elements(listed, _) => listed.iter().for_each(|one| one.for_each(note)),
+        }
+    }
+
     /// Calls a function with each name of a variable or an array.
     pub(crate) fn for_each_name(&self, note: &mut (impl FnMut(&str) + ?Sized)) {
-        match self {
-            Self::Value(value) => value.for_each_name(note),
-            Self::Elements(listed, _) => listed.iter().for_each(|one| one.for_each_name(note)),
-        }
+        self.for_each(&mut |one| one.for_each_name(note));
     }
 }
 

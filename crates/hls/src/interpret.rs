@@ -116,17 +116,8 @@ impl<'u> Interpreter<'u> {
     /// Refuses a call that may change an array in the index of a compound assignment, because the index is evaluated twice.
     pub(crate) fn check_repeated(&self, target: &Expr) -> Result<()> {
         let ExprKind::Element(_, indices) = &target.kind else { return Ok(()) };
-        let mut calls = Vec::new();
         for index in indices {
-            index.visit(&mut |one| {
-                if let ExprKind::Call(name, _) = &one.kind {
-                    calls.push(name.clone());
-                }
-            });
-        }
-        for name in calls {
-            let function = self.function(&name, target.place)?;
-            if function.parameters.iter().any(|one| !one.lengths.is_empty() && !one.constant) {
+            if let Some(name) = self.changing_call(index)? {
                 let what =
                     format!("a call of `{name}`, which may change an array, in the index of a compound assignment");
                 let way_out = "assign its result to a variable first, or make its arrays `const`";
@@ -134,6 +125,23 @@ impl<'u> Interpreter<'u> {
             }
         }
         Ok(())
+    }
+
+    /// The function of a call in an expression that may change an array, if there is such a call.
+    pub(crate) fn changing_call(&self, expression: &Expr) -> Result<Option<String>> {
+        let mut calls = Vec::new();
+        expression.visit(&mut |one| {
+            if let ExprKind::Call(name, _) = &one.kind {
+                calls.push(name.clone());
+            }
+        });
+        for name in calls {
+            let function = self.function(&name, expression.place)?;
+            if function.parameters.iter().any(|one| !one.lengths.is_empty() && !one.constant) {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
     }
 
     /// The type of a function's result.

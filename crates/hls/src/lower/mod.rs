@@ -74,6 +74,8 @@ struct Lowering<'u> {
     memories: Vec<Memory>,
     /// `static` memories that no function has filled yet. A filled one is a table.
     fixed: HashMap<usize, Array>,
+    /// The elements that functions have written to each filled table.
+    filled: HashMap<usize, Vec<Option<i128>>>,
     /// The memory of each `static` array, which all calls of its function share.
     statics: HashMap<*const Declaration, usize>,
     /// Tables that are `const` in the source.
@@ -109,6 +111,7 @@ impl<'u> Lowering<'u> {
             interpreter,
             ranges,
             memories: Vec::new(),
+            filled: HashMap::new(),
             fixed: HashMap::new(),
             statics: HashMap::new(),
             constants: HashSet::new(),
@@ -547,7 +550,7 @@ impl<'u> Lowering<'u> {
             return Err(Problem::new(place, what, "use fewer"));
         }
         if iterations == Some(0) {
-            return Ok(());
+            return self.check_skipped(&loops, &before);
         }
         self.body = Some(Body::new(place, loops.iter().map(|(one, _)| one.clone()).collect(), self.room)?);
         self.scopes.push(Scope::new());
@@ -578,6 +581,33 @@ impl<'u> Lowering<'u> {
         let kernels = self.kernels.len();
         self.finish(body, pipeline, independent, name.as_deref())?;
         if self.kernels.len() > kernels { self.check_early(early) } else { Ok(()) }
+    }
+
+    /// Refuses a call that may change an array before inner loops, if it happens and an inner loop has no iteration.
+    fn check_skipped(&self, loops: &[(Loop, &'u For)], before: &[(usize, &'u Stmt)]) -> Result<()> {
+        for (around, statement) in before {
+            if loops[..*around].iter().any(|(one, _)| one.trips == 0) {
+                continue;
+            }
+            let mut changing = Ok(None);
+            let mut note = |one: &Expr| {
+                if let Ok(None) = changing {
+                    changing = self.interpreter.changing_call(one);
+                }
+            };
+            match &statement.kind {
+                StmtKind::Declare(all) => {
+                    all.iter().flat_map(|one| &one.initial).for_each(|one| one.for_each(&mut note))
+                }
+                StmtKind::Assert(condition) => note(condition),
+                _ => {}
+            }
+            if let Some(name) = changing? {
+                let what = format!("a call of `{name}`, which may change an array, before a loop without an iteration");
+                return Err(Problem::new(statement.place, what, "call it outside of the loops"));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a read before an inner loop that changes the memory, because the kernel repeats the read in each iteration.

@@ -42,10 +42,14 @@ impl<'u> Lowering<'u> {
             }
             let Binding::Memory(number, of) = self.array_argument(parameter, argument)? else { continue };
             let array = match &self.memories[number].role {
+                // An element that no function has written is 0 at the first run, and has any value at the runs after it.
                 Role::Table(elements) => Array {
                     of,
                     lengths: self.memories[number].lengths.clone(),
-                    elements: elements.iter().copied().map(Some).collect(),
+                    elements: match self.filled.get(&number) {
+                        Some(written) => written.clone(),
+                        None => elements.iter().copied().map(Some).collect(),
+                    },
                 },
                 _ => self.fixed[&number].clone(),
             };
@@ -78,7 +82,9 @@ impl<'u> Lowering<'u> {
             let memory = &mut self.memories[number];
             memory.range = elements.iter().fold((i128::MAX, 0), |(a, b), &v| (a.min(v), b.max(v)));
             memory.role = Role::Table(elements);
-            self.fixed.remove(&number);
+            if self.fixed.remove(&number).is_some() || self.filled.contains_key(&number) {
+                self.filled.insert(number, array.elements);
+            }
         }
         Ok(())
     }

@@ -30,6 +30,42 @@ pub(super) const LOOPS: &[Case] = &[
         "f.c:7:43: iteration 3 of `i` reads `t[3]`, which nothing has written; write it first",
     ),
     (
+        "a static table whose next run begins with other elements",
+        r"static void init(uint8_t t[4]) { t[0] = 1; }
+static void next(uint8_t t[4]) { t[3] = (uint8_t)(t[3] + 1); }
+void f(uint8_t a[4]) {
+  static uint8_t t[4];
+  init(t);
+  next(t);
+  for (unsigned i = 0; i < 4; i++) a[i] = t[i];
+}",
+        "f.c:5:51: an element of `t` has no value yet; assign to it first",
+    ),
+    (
+        "a call before a loop without an iteration",
+        r"static uint8_t touch(uint8_t a[4]) { a[0] = 1; return 2; }
+void f(uint8_t a[4], uint8_t b[4]) {
+  for (unsigned i = 0; i < 2; i++) {
+    uint8_t x = touch(a);
+    for (unsigned j = 0; j < 0; j++) b[j] = x;
+  }
+  b[3] = 7;
+}",
+        "f.c:7:5: a call of `touch`, which may change an array, before a loop without an iteration; call it outside of the loops",
+    ),
+    (
+        "a call in an assertion before a loop without an iteration",
+        r"static uint8_t touch(uint8_t a[4]) { a[0] = 1; return 2; }
+void f(uint8_t a[4], uint8_t b[4]) {
+  for (unsigned i = 0; i < 2; i++) {
+    assert(touch(a) == 2);
+    for (unsigned j = 0; j < 0; j++) b[j] = 1;
+  }
+  b[3] = 7;
+}",
+        "f.c:7:5: a call of `touch`, which may change an array, before a loop without an iteration; call it outside of the loops",
+    ),
+    (
         "a table that is filled again",
         r"static void fill(uint8_t t[4], uint8_t k) {
   for (unsigned i = 0; i < 4; i++) t[i] = k + i;
