@@ -148,10 +148,12 @@ fn compete(memory: &Memory, a: &Access, b: &Access) -> bool {
     }
 }
 
-/// Whether an array is built of registers. Registers have as many ports as their accesses need. A stream has one place.
+/// Whether an array is built of registers. Registers have as many ports as their accesses need. A stream has one place, and a
+/// table of one element is read as other tables.
 #[must_use]
 pub fn is_registers(memory: &Memory) -> bool {
-    memory.mode != Some(Mode::Stream) && Layout::of(memory).depth == 1
+    let is_written = memory.mode != Some(Mode::Stream) && !matches!(memory.role, Role::Table(_));
+    is_written && Layout::of(memory).depth == 1
 }
 
 /// Rows up to which a table is built of LUTs.

@@ -1,6 +1,7 @@
 //! Schedules simulated cycle by cycle: small kernels, and wrong schedules.
 
-use ciphermill_hls::ir::{Role, State};
+use ciphermill_hls::analysis::read_cycles;
+use ciphermill_hls::ir::{Memory, Role, State};
 use ciphermill_hls::report::Report;
 use ciphermill_hls::schedule::Target;
 use ciphermill_hls::schedule::problem::Problem;
@@ -83,6 +84,18 @@ fn an_index_with_one_value_does_not_wait_for_its_read() {
     let (_, compiled) = design(text);
     let code = compiled.kernels.last().expect("the code after the loop");
     assert!((0..code.kernel.accesses.len()).any(|access| !code.is_used(access)), "the hardware reads the index");
+    is_right(text);
+}
+
+/// The value has more bits than known values have, so it is read.
+#[test]
+fn a_table_of_one_element_is_read_as_other_tables() {
+    let text = "static const uint64_t t[1] = {0xffffffffffffff00u};\nvoid f(uint64_t a[4]) {\n  uint64_t l[4];\n\
+                #pragma HLS array_partition variable=l complete\n  for (unsigned i = 0; i < 4; i++) l[i] = i ^ t[0];\n  \
+                for (unsigned i = 0; i < 4; i++) a[i] = l[i];\n}";
+    let (_, compiled) = design(text);
+    let is_table = |memory: &&Memory| matches!(memory.role, Role::Table(_));
+    assert!(compiled.program.memories.iter().filter(is_table).map(read_cycles).eq([1]));
     is_right(text);
 }
 

@@ -83,7 +83,7 @@ impl Registers {
 
 /// The bits of an array that is built of registers.
 pub(super) fn array_bits(memory: &Memory) -> u64 {
-    let is_array = !matches!(memory.role, Role::Table(_)) && is_registers(memory);
+    let is_array = is_registers(memory);
     if is_array { memory.len() as u64 * u64::from(memory.bits()) } else { 0 }
 }
 
