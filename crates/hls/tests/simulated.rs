@@ -185,6 +185,18 @@ void wide_stalled(uint32_t a[16], uint64_t b[16]) {
 }
 ";
 
+/// Values below zero that become wider.
+const BELOW: &str = "#include <stdint.h>
+void below_zero(uint8_t a[16], uint8_t c[16], uint16_t b[16], uint32_t d[16]) {
+  for (unsigned i = 0; i < 16; i++) {
+#pragma HLS pipeline II=1
+    uint8_t x = a[i], y = c[15 - i];
+    b[i] = x - y + 3000;
+    d[i] = (x - y) * 37 + 70000 ^ (x < y ? y - x : x - y) * 9000;
+  }
+}
+";
+
 /// Names and indices of which each once made signals that were declared twice or not at all: a variable like a loop with its
 /// label, an array like an access next to a stream, and products that only the indices of streams use.
 const NAMES: &str = "#include <stdint.h>
@@ -459,6 +471,7 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
     assert!(cycles(&wide[3]) > cycles(&wide[0]), "registers after the instance");
     let names = ["labels", "accesses", "indices"].map(|name| module(NAMES, name));
     assert!(names[2].design.parts().is_empty(), "no product is in the hardware");
+    let below = module(BELOW, "below_zero");
     let deep = ["deep", "deep_in_place", "deep_stalled"].map(|name| module(DEEP, name));
     assert!(deep.iter().flat_map(|one| &one.design.program.memories).filter(|one| is_block(one)).count() > 4);
     let others = [
@@ -479,6 +492,7 @@ fn modules_keep_the_order_of_streams_and_assert_what_they_trust() {
         .chain(shared)
         .chain(wide)
         .chain(names)
+        .chain([below])
         .chain(deep)
         .chain(others)
         .chain(outside)
